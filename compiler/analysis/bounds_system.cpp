@@ -52,8 +52,7 @@ class BoundsSystem {
       if (equal(atoms_[i], atom)) return i;
     atoms_.push_back(atom);
     size_t at = system_.add_variable();
-    const Ref *r = as<Ref>(atom);
-    if (r && r->sym->kind == SymKind::extent) at_least_zero({{{atom, 1}}, 0}, extents_positive_ ? 1 : 0);
+    if (is_extent(atom)) at_least_zero({{{atom, 1}}, 0}, extents_positive_ ? 1 : 0);
     if (const Binary *n = as<Binary>(atom); n && depth_ < max_depth) {
       ++depth_;
       define(atom, *n);
@@ -78,7 +77,7 @@ class BoundsSystem {
         at_least_zero(value), between(value, last, 0);
     }
     auto divisor = as_int(n.b);
-    if (!a || !divisor || *divisor <= 0 || *divisor > (1 << 14)) return;
+    if (!a || !divisor || *divisor <= 0 || *divisor > max_divisor) return;
     if (n.op == BinOp::floor_div) {
       auto rest = add_scaled(*a, value, -*divisor);  // 0 <= a - d · value < d
       if (rest) remainder(*rest, *divisor);

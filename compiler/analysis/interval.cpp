@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/bounds_system.h"
+#include "analysis/solve.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/loops.h"
@@ -173,7 +174,7 @@ struct BoundsContext::Search {
     exact = false;
     if (n->op == BinOp::floor_mod) return remainder(goal, i, *n);
     auto divisor = as_int(n->b);
-    if (!divisor || *divisor <= 0 || *divisor > (1 << 14)) return {};
+    if (!divisor || *divisor <= 0 || *divisor > max_divisor) return {};
     if (n->op == BinOp::floor_div) return division(goal, i, *n, *divisor);
     return {};
   }

@@ -10,6 +10,10 @@
 
 namespace kw {
 
+/// Divisors of // and % that become constraints. Chosen: larger ones would let the coefficients overflow in
+/// the elimination.
+inline constexpr int64_t max_divisor = int64_t{1} << 14;
+
 /// Constraints Σ coefficient[i] · x[i] + constant >= 0 (or = 0) over integer variables x.
 class LinearSystem {
  public:

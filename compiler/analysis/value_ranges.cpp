@@ -28,11 +28,6 @@ const Expr &end_when_run(const For &loop) {
 
 }  // namespace
 
-bool is_extent(const Expr &e) {
-  const Ref *r = as<Ref>(e);
-  return r && r->sym->kind == SymKind::extent;
-}
-
 bool is_call_constant(const Expr &e) {
   bool constant = true;
   walk(

@@ -27,9 +27,6 @@ bool is_call_constant(const Expr &e);
 /// comparisons. The size of a workspace may be computed from such expressions.
 bool is_size_of_call(const Expr &e);
 
-/// Returns whether the expression is the extent of an argument.
-bool is_extent(const Expr &e);
-
 /// Reads the facts of a place. They must outlive this object.
 class ValueRanges {
  public:

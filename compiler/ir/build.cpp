@@ -121,6 +121,11 @@ std::optional<int64_t> as_int(const Expr &e) {
   return to_int(*v);
 }
 
+bool is_extent(const Expr &e) {
+  const Ref *r = as<Ref>(e);
+  return r && r->sym->kind == SymKind::extent;
+}
+
 Expr unary(UnOp op, Expr a, Loc loc) {
   if (auto v = as_const(a)) return constant(apply(op, *v), loc);
   DType t = a.dtype();

@@ -49,6 +49,8 @@ Buf make_buf(Sym sym, std::vector<Expr> extents, Space space, std::vector<Expr> 
 
 /// Returns the value of an integer or bool constant; nothing for a uint64 beyond int64.
 std::optional<int64_t> as_int(const Expr &e);
+/// Returns whether an expression is an extent.
+bool is_extent(const Expr &e);
 std::optional<Value> as_const(const Expr &e);
 
 // i64 arithmetic for subscripts and extents

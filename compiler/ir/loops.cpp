@@ -24,8 +24,7 @@ Expr steps_between(const Expr &low, const Expr &high, int64_t step) {
 ///     range(lo, hi, 3)   →   (max(hi - 1, lo) - lo) // 3 + 1 if lo < hi else 0
 ///     range(lo, hi)      →   hi - lo if lo < hi else 0
 Expr trips_between(const Expr &lo, const Expr &hi, int64_t step) {
-  const Ref *extent = as<Ref>(hi);
-  if (step == 1 && as_int(lo) == 0 && extent && extent->sym->kind == SymKind::extent) return hi;  // >= 0
+  if (step == 1 && as_int(lo) == 0 && is_extent(hi)) return hi;  // >= 0
   const Expr &low = step > 0 ? lo : hi, &high = step > 0 ? hi : lo;
   // The space for sums is planned from both sides of the select: this side gives one trip at least.
   auto last = [&] { return binary(BinOp::max, sub(high, const_int(1)), low); };

@@ -88,10 +88,8 @@ class Guard {
       return std::any_of(p.worst.terms.begin(), p.worst.terms.end(),
                          [&](const AffineTerm &t) { return (t.coefficient > 0) == (sign > 0); });
     };
-    bool sizes = std::all_of(p.worst.terms.begin(), p.worst.terms.end(), [](const AffineTerm &t) {
-      const Ref *name = as<Ref>(t.atom);
-      return name && name->sym->kind == SymKind::extent;
-    });
+    bool sizes = std::all_of(p.worst.terms.begin(), p.worst.terms.end(),
+                             [](const AffineTerm &t) { return is_extent(t.atom); });
     return sizes && has_term(1) && (has_term(-1) || p.worst.terms.size() == 1);
   }
 

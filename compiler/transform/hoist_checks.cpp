@@ -38,8 +38,7 @@ Buffers stored_in(const Stmt &s) {
 
 /// Returns the condition that the loop runs at least once; null if extents of at least 1 make that certain.
 Expr runs(const For &n, const Expr &lo, const Expr &hi) {
-  const Ref *extent = as<Ref>(hi);
-  if (n.step > 0 && as_int(lo) == 0 && extent && extent->sym->kind == SymKind::extent) return {};
+  if (n.step > 0 && as_int(lo) == 0 && is_extent(hi)) return {};
   Expr cond = n.step > 0 ? binary(BinOp::lt, lo, hi) : binary(BinOp::lt, hi, lo);
   return as_int(cond) == 1 ? Expr{} : cond;
 }

@@ -53,6 +53,11 @@ std::vector<uint32_t> loops_in(const Nest &nest, uint32_t loop) {
   return out;
 }
 
+bool is_innermost(const Nest &nest, uint32_t loop) {
+  // loops are numbered in source order: the next one is the first in this one, if there is any
+  return loop + 1 == nest.loops.size() || nest.loops[loop + 1].parent != loop;
+}
+
 std::optional<uint32_t> find_loop(const Nest &nest, const Sym &iter) {
   for (uint32_t l = 0; l < nest.loops.size(); ++l)
     if (nest.loops[l].loop && nest.loops[l].loop->iter == iter) return l;

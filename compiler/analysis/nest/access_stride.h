@@ -19,6 +19,8 @@ StrideKind stride_of(const Nest &nest, const NestAccess &access, uint32_t loop);
 int64_t factor_of(const Nest &nest, const LinearForm &form, uint32_t loop);
 /// Returns the loops directly nested in a loop, in source order; NestLoop::no_loop asks for the outermost.
 std::vector<uint32_t> loops_in(const Nest &nest, uint32_t loop);
+/// Returns whether no loop stands in a loop.
+bool is_innermost(const Nest &nest, uint32_t loop);
 /// Returns the loop of a nest with this iterator.
 std::optional<uint32_t> find_loop(const Nest &nest, const Sym &iter);
 bool is_inside(const NestStatement &s, uint32_t loop);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/affine.h"
+#include "analysis/solve.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -14,8 +15,6 @@ namespace kw {
 
 namespace {
 
-// Larger divisors would let the coefficients of // and % overflow in the elimination. Chosen.
-constexpr int64_t max_divisor = int64_t{1} << 14;
 // A loop that counts further than this does not end in the lifetime of the process.
 constexpr int64_t max_trips = int64_t{1} << 46;
 // A linear form whose terms sum up to less than this cannot wrap in 64 bits.
@@ -290,8 +289,7 @@ std::optional<LinearForm> NestForms::division(const Binary &n) {
 uint32_t NestForms::symbol(const Expr &e) {
   for (uint32_t v = 0; v < nest_.variables.size(); ++v)
     if (nest_.variables[v].kind == NestVariable::Kind::symbol && equal(nest_.variables[v].expr, e)) return v;
-  const Ref *r = as<Ref>(e);
-  bool extent = r && r->sym->kind == SymKind::extent;
+  bool extent = is_extent(e);
   NestVariable v{NestVariable::Kind::symbol, e, {}, true, false, {}, {}};
   if (extent) v.most = max_extent;
   uint32_t id = add_variable(std::move(v));

@@ -111,7 +111,7 @@ bool is_small_at(const Nest &nest, uint32_t loop, const Expr &e) {
   for (const AffineTerm &t : form->terms) {
     const Ref *r = as<Ref>(t.atom);
     std::optional<int64_t> most;
-    if (r && r->sym->kind == SymKind::extent) most = max_extent;
+    if (is_extent(t.atom)) most = max_extent;
     for (uint32_t l = nest.loops[loop].parent; r && l != NestLoop::no_loop; l = nest.loops[l].parent)
       if (nest.loops[l].loop && nest.loops[l].loop->iter == r->sym && has_small_bounds(nest, l))
         most = nest.variables[nest.loops[l].variable].most;

@@ -76,7 +76,7 @@ bool ValueBounds::argument_bounded(const Sym &sym, bool above) const {
       const Ref *name = as<Ref>(room->terms[i].atom);
       bool is_argument = name && name->sym == sym;
       tied |= is_argument && above == (room->terms[i].coefficient < 0);
-      sizes = is_argument || (name && name->sym->kind == SymKind::extent);
+      sizes = is_argument || is_extent(room->terms[i].atom);
     }
     return tied && sizes;
   });

@@ -52,7 +52,7 @@ class LoopChooser {
       bool threads = is_chosen(l, [](const Choice &c) { return c.threads; }, ForKind::parallel);
       bool vector = is_chosen(l, [](const Choice &c) { return c.width > 0; }, ForKind::vector);
       if (!threads) reject_parallel(into, l, choices_[l].block, target_);
-      if (!vector && loops_in(into.nest(), l).empty()) reject_vectorize(into, l, target_);
+      if (!vector && is_innermost(into.nest(), l)) reject_vectorize(into, l, target_);
     }
   }
 

@@ -167,9 +167,7 @@ inline constexpr bool names_loop_only =
 /// Whether a directive sets fields of the plan of a loop and changes nothing else.
 template <class D>
 inline constexpr bool sets_plan =
-    std::is_same_v<D, SetTail> || std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> ||
-    std::is_same_v<D, Transpose> || std::is_same_v<D, AssumeRows> || std::is_same_v<D, Flatten> ||
-    std::is_same_v<D, Collapse>;
+    names_loop_only<D> || std::is_same_v<D, SetTail> || std::is_same_v<D, AssumeRows>;
 
 /// One step of a schedule.
 struct Directive {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/value_bounds.h"
 #include "analysis/perfect_reduction.h"
@@ -153,11 +154,10 @@ Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, con
 bool is_free(const Func &f, const Nest &nest, uint32_t loop, FreeFor use) {
   const For *n = nest.loops[loop].loop;
   if (!n || n->kind != ForKind::serial || jumps_of(n->body).any() || counts_lanes(*n)) return false;
-  bool is_innermost = loop + 1 == nest.loops.size() || nest.loops[loop + 1].parent != loop;
   Verdict v = legal(f, nest, Claim::parallel, loop, false);
   if (!v.ok() || !v.shared.empty())
-    return use == FreeFor::any_kind && is_innermost && VectorizationAnalysis(*n).is_vectorizable() &&
-           legal(f, nest, Claim::vectorize, loop, false).ok();
+    return use == FreeFor::any_kind && is_innermost(nest, loop) &&
+           VectorizationAnalysis(*n).is_vectorizable() && legal(f, nest, Claim::vectorize, loop, false).ok();
   if (use == FreeFor::threads) return !writes_outer_scalar(n->body, private_scalars(f, nest, loop));
   if (use != FreeFor::lanes) return true;
   bool repeats = false;

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "analysis/affine.h"
+#include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
@@ -125,10 +126,6 @@ class HyperplaneSearch {
   std::vector<const For *> loops_;
   std::unordered_map<const For *, std::vector<Hyperplane>> planes_;
 };
-
-bool is_innermost(const Nest &nest, uint32_t loop) {
-  return loop + 1 == nest.loops.size() || nest.loops[loop + 1].parent != loop;
-}
 
 /// Threads are of no use to a loop inside one that runs on threads, and pieces of a short loop to nobody.
 bool can_gain(const LoopNest &nest, uint32_t loop) {
