@@ -5,18 +5,10 @@
 #include "ir/print.h"
 #include "schedule/choose_cpu.h"
 #include "support/text.h"
-#include "transform/fma.h"
-#include "transform/lowering/bound_trips.h"
-#include "transform/lowering/count_threads.h"
-#include "transform/lowering/guard_operations.h"
 #include "transform/lowering/if_convert.h"
-#include "transform/lowering/legalise_types.h"
-#include "transform/lowering/lower_reductions.h"
-#include "transform/lowering/mark_recurrences.h"
-#include "transform/lowering/settle_vector_loops.h"
-#include "transform/lowering/unroll_inner_loops.h"
+#include "transform/lowering/passes.h"
 #include "transform/math/expand.h"
-#include "transform/simplify.h"
+#include "transform/passes.h"
 
 namespace kw {
 

@@ -1,13 +1,7 @@
 // The pass lists of both bodies.
 #include "driver/pipeline.h"
 
-#include "transform/demote_integers.h"
-#include "transform/fill_buffers.h"
-#include "transform/fma.h"
-#include "transform/guard_bounds.h"
-#include "transform/hoist_checks.h"
-#include "transform/simplify.h"
-#include "transform/track_writes.h"
+#include "transform/passes.h"
 
 namespace kw {
 

@@ -1,21 +1,10 @@
 // The table of steps, and the step that runs the steps before it on a second version of the kernel.
 #include "schedule/choose_cpu.h"
 
-#include "schedule/cpu/plan_loops.h"
-#include "schedule/cpu/separate_sums.h"
 #include "schedule/cpu/short_sums.h"
-#include "schedule/cpu/strip_mine_column_reductions.h"
-#include "schedule/cpu/unroll_and_jam.h"
-#include "schedule/cpu/vectorize_and_parallelize.h"
-#include "schedule/steps/distribute_reductions.h"
-#include "schedule/steps/fuse_loops.h"
-#include "schedule/steps/peel_boundaries.h"
-#include "schedule/steps/permute_loops.h"
-#include "schedule/steps/scalar_replacement.h"
-#include "schedule/steps/split_index_sets.h"
-#include "schedule/steps/tile_transposed_accesses.h"
+#include "schedule/cpu/steps.h"
+#include "schedule/steps/steps.h"
 #include "schedule/steps/unroll_hints.h"
-#include "schedule/steps/unroll_small_loops.h"
 
 namespace kw {
 

@@ -1,6 +1,6 @@
 // Finds the ranges of all expressions, names included, then rewrites expressions whose parts all have a
 // range.
-#include "transform/demote_integers.h"
+#include "transform/passes.h"
 
 #include <algorithm>
 #include <cstdlib>

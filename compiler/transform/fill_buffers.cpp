@@ -1,5 +1,5 @@
 // Sets the fill of outputs and Allocs from the initialisation analysis.
-#include "transform/fill_buffers.h"
+#include "transform/passes.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Fuses a product into the sum that uses it, and splits them again.
-#include "transform/fma.h"
+#include "transform/passes.h"
 
 #include <unordered_set>
 

@@ -1,5 +1,5 @@
 // Derives facts and checks from the proofs of analysis/access.
-#include "transform/guard_bounds.h"
+#include "transform/passes.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,5 +1,5 @@
 // Hoists the checks that can run before the kernel, then the checks that can leave single loops.
-#include "transform/hoist_checks.h"
+#include "transform/passes.h"
 
 #include <algorithm>
 #include <functional>

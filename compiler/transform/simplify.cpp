@@ -1,6 +1,6 @@
 // Eliminates dead scalars, until nothing is dead. An element that a dead value reads is still read: its
 // subscript may be out of range.
-#include "transform/simplify.h"
+#include "transform/passes.h"
 
 #include <unordered_set>
 

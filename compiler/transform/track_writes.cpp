@@ -1,5 +1,5 @@
 // Makes the shadows, their stores and the checks that read them.
-#include "transform/track_writes.h"
+#include "transform/passes.h"
 
 #include <algorithm>
 #include <map>

@@ -63,9 +63,13 @@ def test_reports_twins() -> None:
         "compiler/ir/node.h": "",
         "compiler/ir/node.cpp": "",
         "compiler/ir/lost.cpp": "",
+        "compiler/ir/one.cpp": '// Text.\n#include "ir/passes.h"\n\n#include "ir/node.h"\n',
+        "compiler/ir/part.cpp": '#include "ir/node.h"\n',
+        "compiler/ir/other.cpp": '#include "transform/passes.h"\n',
         "runtime/free.cpp": "",
     }
-    tree.expect_reported(layout.check_twins(sample), "compiler/ir/lost.cpp")
+    expected = ("compiler/ir/lost.cpp", "compiler/ir/part.cpp", "compiler/ir/other.cpp")
+    tree.expect_reported(layout.check_twins(sample), *expected)
 
 
 def test_reports_folder_size() -> None:

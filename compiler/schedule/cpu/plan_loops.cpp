@@ -1,5 +1,5 @@
 // Analyses each outermost vector loop once. Needs no dependences: no plan moves an iteration.
-#include "schedule/cpu/plan_loops.h"
+#include "schedule/cpu/steps.h"
 
 #include "analysis/vector/register_transpose.h"
 #include "analysis/vector/row_collapse.h"

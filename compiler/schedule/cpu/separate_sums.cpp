@@ -1,13 +1,12 @@
 // Tries one loop after the other on a copy of the nest. Keeps the copy if vectorize_and_parallelize then
 // vectorizes more.
-#include "schedule/cpu/separate_sums.h"
+#include "schedule/cpu/steps.h"
 
 #include "analysis/nest/reduce.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/walk.h"
 #include "schedule/cpu/short_sums.h"
-#include "schedule/cpu/vectorize_and_parallelize.h"
 #include "schedule/steps/distribute_loops.h"
 
 namespace kw {

@@ -5,8 +5,8 @@
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "schedule/cpu/register_model.h"
-#include "schedule/cpu/vectorize_and_parallelize.h"
-#include "schedule/steps/split_index_sets.h"
+#include "schedule/cpu/steps.h"
+#include "schedule/steps/steps.h"
 #include "support/text.h"
 
 namespace kw {

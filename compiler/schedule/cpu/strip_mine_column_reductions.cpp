@@ -1,5 +1,5 @@
 // Tries the directives of one loop over columns on a copy of the nest: all of them are applied, or none.
-#include "schedule/cpu/strip_mine_column_reductions.h"
+#include "schedule/cpu/steps.h"
 
 #include <algorithm>
 

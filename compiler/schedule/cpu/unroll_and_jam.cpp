@@ -1,6 +1,6 @@
 // Weighs each loop and the vector loop in it by the accesses of the innermost statements. Checks legality
 // only if copies pay.
-#include "schedule/cpu/unroll_and_jam.h"
+#include "schedule/cpu/steps.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // On each path of the nest, takes the first loop that is legal and gains. transform/lowering/count_threads
 // computes how many threads the work of a parallel loop is worth.
-#include "schedule/cpu/vectorize_and_parallelize.h"
+#include "schedule/cpu/steps.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -14,7 +14,7 @@
 #include "ir/walk.h"
 #include "schedule/cpu/register_model.h"
 #include "schedule/cpu/serial_reasons.h"
-#include "schedule/steps/split_index_sets.h"
+#include "schedule/steps/steps.h"
 
 namespace kw {
 

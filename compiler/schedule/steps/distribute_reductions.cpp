@@ -1,5 +1,5 @@
 // Distributes a body at the places where the order of its sums changes, from the last place to the first.
-#include "schedule/steps/distribute_reductions.h"
+#include "schedule/steps/steps.h"
 
 #include "analysis/nest/reduce.h"
 #include "ir/match.h"

@@ -1,5 +1,5 @@
 // Visits pairs of adjacent loops from the outermost loops inwards, each pair once.
-#include "schedule/steps/fuse_loops.h"
+#include "schedule/steps/steps.h"
 
 #include <algorithm>
 #include <set>
@@ -9,7 +9,6 @@
 #include "ir/equal.h"
 #include "ir/match.h"
 #include "ir/walk.h"
-#include "schedule/steps/split_index_sets.h"
 
 namespace kw {
 

@@ -1,6 +1,6 @@
 // Solves each condition for the iterations where its value changes, and peels those near an end of the range.
 // Only the part between the boundaries is peeled further, in its inner loops.
-#include "schedule/steps/peel_boundaries.h"
+#include "schedule/steps/steps.h"
 
 #include <algorithm>
 

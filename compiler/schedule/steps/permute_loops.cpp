@@ -1,5 +1,5 @@
 // Compares the costs of loops before it tries directives. Distribution is tried on a copy of the nest.
-#include "schedule/steps/permute_loops.h"
+#include "schedule/steps/steps.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Replaces one value of each loop. Reads the nest only if a loop carries a value.
-#include "schedule/steps/scalar_replacement.h"
+#include "schedule/steps/steps.h"
 
 #include "analysis/nest/access_stride.h"
 #include "ir/walk.h"

@@ -1,6 +1,6 @@
 // Finds candidates by the subscripts alone: one access moves with the loop, another access of the same buffer
 // does not. Tries on a copy of the nest whether a cut there frees the pieces.
-#include "schedule/steps/split_index_sets.h"
+#include "schedule/steps/steps.h"
 
 #include <algorithm>
 #include <unordered_map>

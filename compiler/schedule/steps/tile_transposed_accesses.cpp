@@ -1,6 +1,6 @@
 // Examines pairs of innermost loops. Tiles the first pair that gains and is legal, then examines the loops
 // anew.
-#include "schedule/steps/tile_transposed_accesses.h"
+#include "schedule/steps/steps.h"
 
 #include <algorithm>
 #include <unordered_set>

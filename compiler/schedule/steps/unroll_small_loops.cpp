@@ -1,5 +1,5 @@
 // Visits inner loops first, so that the loop around an unrolled loop may be next.
-#include "schedule/steps/unroll_small_loops.h"
+#include "schedule/steps/steps.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Rewrites the loops whose plan has no bound yet.
-#include "transform/lowering/bound_trips.h"
+#include "transform/lowering/passes.h"
 
 #include "analysis/nest/trip_counts.h"
 #include "ir/rewrite.h"

@@ -1,6 +1,6 @@
 // Sibling loops of one serial loop share one decision: if only the longer ones ran on several threads, their
 // results would move between caches in every iteration.
-#include "transform/lowering/count_threads.h"
+#include "transform/lowering/passes.h"
 
 #include <algorithm>
 #include <unordered_map>

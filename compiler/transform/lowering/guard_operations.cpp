@@ -1,5 +1,5 @@
 // Guards are selects that evaluate both sides: an operand that would trap is replaced first.
-#include "transform/lowering/guard_operations.h"
+#include "transform/lowering/passes.h"
 
 #include <bit>
 #include <cmath>

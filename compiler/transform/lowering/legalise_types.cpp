@@ -1,5 +1,5 @@
 // Rewrites 16-bit floats.
-#include "transform/lowering/legalise_types.h"
+#include "transform/lowering/passes.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,5 +1,5 @@
 // Rewrites the stores, the ends of their innermost loops, and the bands.
-#include "transform/lowering/lower_reductions.h"
+#include "transform/lowering/passes.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,6 +1,6 @@
 // A scalar qualifies if a serial loop sets it to the minimum or maximum of itself and another value, and no
 // other kind of loop uses it.
-#include "transform/lowering/mark_recurrences.h"
+#include "transform/lowering/passes.h"
 
 #include <unordered_map>
 #include <unordered_set>

@@ -1,5 +1,5 @@
 // Tests vector loops that are in no other vector loop by the condition of code generation.
-#include "transform/lowering/settle_vector_loops.h"
+#include "transform/lowering/passes.h"
 
 #include <bit>
 #include <unordered_set>

@@ -1,5 +1,5 @@
 // A body qualifies if it is straight-line code of few operations that carries nothing in a register.
-#include "transform/lowering/unroll_inner_loops.h"
+#include "transform/lowering/passes.h"
 
 #include <unordered_set>
 

@@ -1,5 +1,5 @@
 // The error functions.
-#include "transform/math/error_function.h"
+#include "transform/math/functions.h"
 
 #include "transform/math/exponential.h"
 

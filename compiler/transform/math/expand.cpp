@@ -6,16 +6,11 @@
 #include "ir/intrinsics.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "transform/math/error_function.h"
 #include "transform/math/exact.h"
 #include "transform/math/exp.h"
 #include "transform/math/exponential.h"
-#include "transform/math/hyperbolic.h"
-#include "transform/math/inverse.h"
-#include "transform/math/logarithm.h"
-#include "transform/math/power.h"
+#include "transform/math/functions.h"
 #include "transform/math/single_functions.h"
-#include "transform/math/trigonometric.h"
 
 namespace kw {
 

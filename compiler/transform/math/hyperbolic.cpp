@@ -1,5 +1,5 @@
 // The hyperbolic functions.
-#include "transform/math/hyperbolic.h"
+#include "transform/math/functions.h"
 
 #include "transform/math/exponential.h"
 

@@ -1,5 +1,5 @@
 // The inverse trigonometric functions.
-#include "transform/math/inverse.h"
+#include "transform/math/functions.h"
 
 #include <limits>
 

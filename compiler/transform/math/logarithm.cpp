@@ -1,5 +1,5 @@
 // The logarithms.
-#include "transform/math/logarithm.h"
+#include "transform/math/functions.h"
 
 #include <limits>
 

@@ -1,11 +1,10 @@
 // The power of floats.
-#include "transform/math/power.h"
+#include "transform/math/functions.h"
 
 #include <limits>
 
 #include "transform/math/exact.h"
 #include "transform/math/exponential.h"
-#include "transform/math/logarithm.h"
 
 namespace kw {
 

@@ -1,5 +1,5 @@
 // The trigonometric functions.
-#include "transform/math/trigonometric.h"
+#include "transform/math/functions.h"
 
 #include <limits>
 

@@ -4,6 +4,7 @@ Reads paths and, for README lengths, text; knows nothing of what the code says.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -34,6 +35,7 @@ SUBFOLDERS.update({folder: set() for folder in WITHOUT_SUBFOLDERS - SUBFOLDERS.k
 NEEDS_README = ("compiler", "third_party", "bench")
 README_LINES = 150
 FOLDER_FILES = 30
+FOLDER_HEADERS = ("steps.h", "passes.h", "functions.h")  # one function or family of functions a .cpp
 UNCOUNTED = ("tests/", "bench/results")
 
 
@@ -69,13 +71,18 @@ def check_readmes(files: Mapping[str, str]) -> list[str]:
 
 
 def check_twins(files: Mapping[str, str]) -> list[str]:
-    """Every compiler .cpp has its .h."""
-    return [
-        f"{path}:1: has no header of its name"
-        for path in files
-        if path.startswith("compiler/") and path.endswith(".cpp")
-        if path.removesuffix(".cpp") + ".h" not in files
-    ]
+    """Every compiler .cpp has its .h, or begins with the header in which its folder declares functions."""
+    found = []
+    for path, text in files.items():
+        if not path.startswith("compiler/") or not path.endswith(".cpp"):
+            continue
+        if path.removesuffix(".cpp") + ".h" in files:
+            continue
+        first = re.search(r'^#include "(.*)"', text, re.MULTILINE)
+        own = PurePosixPath("compiler", first[1]) if first else PurePosixPath()
+        if own.name not in FOLDER_HEADERS or own.parent != PurePosixPath(path).parent:
+            found.append(f"{path}:1: has no header of its name, nor begins with one of its folder")
+    return found
 
 
 def check_folder_sizes(files: Mapping[str, str]) -> list[str]:

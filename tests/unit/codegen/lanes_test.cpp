@@ -15,7 +15,7 @@
 #include "ir/walk.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
-#include "transform/lowering/lower_reductions.h"
+#include "transform/lowering/passes.h"
 
 namespace kw {
 namespace {

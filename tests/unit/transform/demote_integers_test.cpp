@@ -1,5 +1,5 @@
 // What is computed in 16 bits, and what keeps its width.
-#include "transform/demote_integers.h"
+#include "transform/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The fill of buffers follows from what is written.
-#include "transform/fill_buffers.h"
+#include "transform/passes.h"
 
 #include <gtest/gtest.h>
 

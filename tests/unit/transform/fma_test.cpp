@@ -1,5 +1,5 @@
 // fma by the rule of language.md 3, and which of the fast mode become a product and a sum again.
-#include "transform/fma.h"
+#include "transform/passes.h"
 
 #include <gtest/gtest.h>
 

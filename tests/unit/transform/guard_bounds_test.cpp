@@ -1,5 +1,5 @@
 // Bounds: what is proved, what becomes a fact, what is checked; and that no proof outlives what it was about.
-#include "transform/guard_bounds.h"
+#include "transform/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Checks before the kernel, checks in front of loops, and those that must stay where they are.
-#include "transform/hoist_checks.h"
+#include "transform/passes.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 #include "ir/walk.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
-#include "transform/guard_bounds.h"
 
 namespace kw {
 namespace {

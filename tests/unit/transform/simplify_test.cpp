@@ -1,5 +1,5 @@
 // Dead scalars vanish.
-#include "transform/simplify.h"
+#include "transform/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // First reads: which buffers get a shadow, and where it is written and asked.
-#include "transform/track_writes.h"
+#include "transform/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "codegen/llvm/emit/streams.h"
 #include "codegen/llvm/emit/vector.h"
 #include "codegen/llvm/emit/vector_loop.h"
-#include "transform/lowering/guard_operations.h"
+#include "transform/lowering/passes.h"
 
 namespace kw {
 

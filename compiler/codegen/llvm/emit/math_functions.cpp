@@ -6,8 +6,8 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "support/text.h"
-#include "transform/lowering/guard_operations.h"
 #include "transform/lowering/if_convert.h"
+#include "transform/lowering/passes.h"
 #include "transform/math/expand.h"
 
 namespace kw {

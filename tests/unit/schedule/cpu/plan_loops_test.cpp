@@ -1,5 +1,5 @@
 // Which plans vector loops and parallel loops get on several machines, as lines of the recorded schedule.
-#include "schedule/cpu/plan_loops.h"
+#include "schedule/cpu/steps.h"
 
 #include <gtest/gtest.h>
 

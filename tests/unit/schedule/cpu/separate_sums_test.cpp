@@ -1,5 +1,5 @@
 // Which loops are cut between their sums, and which stay.
-#include "schedule/cpu/separate_sums.h"
+#include "schedule/cpu/steps.h"
 
 #include <gtest/gtest.h>
 

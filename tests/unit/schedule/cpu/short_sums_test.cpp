@@ -5,7 +5,7 @@
 
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "schedule/cpu/vectorize_and_parallelize.h"
+#include "schedule/cpu/steps.h"
 #include "support/text.h"
 #include "tests/unit/schedule/cpu/choices.h"
 

@@ -1,5 +1,5 @@
 // Which columns go down together, and what their scalars become.
-#include "schedule/cpu/strip_mine_column_reductions.h"
+#include "schedule/cpu/steps.h"
 
 #include <gtest/gtest.h>
 

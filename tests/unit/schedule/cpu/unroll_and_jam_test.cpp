@@ -1,5 +1,5 @@
 // Which loops become tiles, of how many iterations, and that their copies read shared elements once.
-#include "schedule/cpu/unroll_and_jam.h"
+#include "schedule/cpu/steps.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which loops are parted by the orders of their sums.
-#include "schedule/steps/distribute_reductions.h"
+#include "schedule/steps/steps.h"
 
 #include <gtest/gtest.h>
 

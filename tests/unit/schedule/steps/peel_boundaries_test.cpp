@@ -1,5 +1,5 @@
 // Which iterations are cut off, and what is left of the body between the borders.
-#include "schedule/steps/peel_boundaries.h"
+#include "schedule/steps/steps.h"
 
 #include <gtest/gtest.h>
 

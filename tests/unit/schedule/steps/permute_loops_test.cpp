@@ -1,5 +1,5 @@
 // Which nests get another order, and what keeps theirs.
-#include "schedule/steps/permute_loops.h"
+#include "schedule/steps/steps.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which loops keep what they stored for the next iteration, and which must read it again.
-#include "schedule/steps/scalar_replacement.h"
+#include "schedule/steps/steps.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which loops are cut where, and that others stay as they are.
-#include "schedule/steps/split_index_sets.h"
+#include "schedule/steps/steps.h"
 
 #include <gtest/gtest.h>
 

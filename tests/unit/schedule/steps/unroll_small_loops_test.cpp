@@ -1,5 +1,5 @@
 // Which loops are written out.
-#include "schedule/steps/unroll_small_loops.h"
+#include "schedule/steps/steps.h"
 
 #include <gtest/gtest.h>
 

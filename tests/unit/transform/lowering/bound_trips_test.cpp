@@ -1,5 +1,5 @@
 // Which loops get a bound, and which keep the one they have.
-#include "transform/lowering/bound_trips.h"
+#include "transform/lowering/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which parallel loops count their threads, and the work of which loops they count.
-#include "transform/lowering/count_threads.h"
+#include "transform/lowering/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // 16-bit floats as words: every operation has the bits of scalar_ops, for all 65,536 values, with and without
 // native conversions. Executed by the interpreter before and after the pass.
-#include "transform/lowering/legalise_types.h"
+#include "transform/lowering/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What the lowering of ordered sums leaves: plain loops without marks. What they compute is compared with the
 // order of language.md in codegen/lanes_test.
-#include "transform/lowering/lower_reductions.h"
+#include "transform/lowering/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which cells are kept in vector registers: those of minima and maxima that serial loops go on with.
-#include "transform/lowering/mark_recurrences.h"
+#include "transform/lowering/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Vector loops without a vector form become serial ones, and one warning says so.
-#include "transform/lowering/settle_vector_loops.h"
+#include "transform/lowering/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which loops get copies of their bodies, and what keeps a loop as it is.
-#include "transform/lowering/unroll_inner_loops.h"
+#include "transform/lowering/passes.h"
 
 #include <gtest/gtest.h>
 
