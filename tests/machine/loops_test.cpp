@@ -38,6 +38,24 @@ TEST(MachineLoops, a_loop_goes_on_behind_each_look_at_the_cancel_word) {
   }
 }
 
+/// Several divisions keep the loop scalar and in one copy, so that it has stretches of its own.
+TEST(MachineLoops, a_scalar_loop_goes_on_behind_each_look_at_the_cancel_word) {
+  auto kernel = compiled(
+      "def k(a):\n    c = output_tensor((1,), 'int64')\n    s = 1\n    for i in range(a.shape[0]):\n"
+      "        s = (s * 31 + a[i]) % 1000003 // 3 + s % 7 + s // 5 % 11\n    c[0] = s\n    return c\n",
+      {unit::tensor(1, DType::i64)});
+  constexpr int64_t stretch = 1 << 20;
+  for (int64_t n : {stretch - 1, stretch, stretch + 1, 2 * stretch + 5}) {
+    std::vector<int64_t> a(static_cast<size_t>(n), 2);
+    int64_t c = 0, s = 1;
+    for (int64_t x : a) s = (s * 31 + x) % 1000003 / 3 + s % 7 + s / 5 % 11;
+    void *data[] = {a.data(), &c};
+    int64_t dims[] = {n};
+    ASSERT_EQ(run_here(*kernel, {data, dims, nullptr, 0}, nullptr).status, 0);
+    EXPECT_EQ(c, s) << n;
+  }
+}
+
 /// Of the index array whole vectors are looked at, then what is left of a block of 1,024.
 TEST(MachineLoops, a_bad_subscript_is_found_wherever_it_stands) {
   auto kernel = compiled(
