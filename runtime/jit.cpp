@@ -6,15 +6,16 @@
 #include <algorithm>
 
 #include "analysis/cost.h"
+#include "analysis/nest/sum_order.h"
 #include "codegen/backend.h"
 #include "codegen/entry_program.h"
 #include "codegen/llvm_library.h"
 #include "driver/compile.h"
+#include "driver/pipeline.h"
 #include "frontend/ir_mode.h"
 #include "frontend/lexer.h"
 #include "frontend/lower/lower.h"
 #include "frontend/parser.h"
-#include "frontend/passes/sum_order.h"
 #include "frontend/sema/check.h"
 #include "ir/print.h"
 #include "support/build_id.h"
@@ -58,7 +59,7 @@ std::string version_text(const Request &r) {
   return cat(names[static_cast<size_t>(r.options.body)], key_of(r).text().substr(0, 8));
 }
 
-/// Runs the front end into `p`; `locals`, if given, receives notes on the local variables. Throws
+/// Makes the source program in `p`; `locals`, if given, receives notes on the local variables. Throws
 /// ResolvedError.
 void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<LocalNote> *locals = nullptr) {
   StageClock clock;
@@ -72,6 +73,7 @@ void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<Lo
     return 0;
   });
   if (!debug_options().dump_dir.empty()) p.func.version = version_text(r);
+  p.func = source_program(p.func);
   report_stage("lower", p.func, clock.ms());
 }
 

@@ -196,6 +196,7 @@ std::vector<std::string> dump_names() {
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings) {
   std::string wrong = verify(f);
   ensure(wrong.empty(), cat("the front end made malformed IR of '", f.name, "': ", wrong));
+  ensure(!f.orders_open, cat("the sums of '", f.name, "' have no order"));
   Sink sink;
   for (const Diagnostic &d : warnings) sink.add(d);
   for (Diagnostic &d : find_bounds_errors(f, input.sources)) sink.add(std::move(d));

@@ -17,16 +17,16 @@ struct CompileInput {
   std::string_view backend = "llvm";
 };
 
-/// Verifies, analyses, runs the pipeline and the back end. `warnings` come from the front end and are stored
-/// with the warnings found here. Throws CompileError.
+/// Takes a source program (driver/pipeline): verifies, analyses, runs the pipeline and the back end.
+/// `warnings` come from the front end and are stored with the warnings found here. Throws CompileError.
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings);
 
 /// Returns the index in the signature of each parameter that is an argument; unused arguments count too.
 /// Outputs have none.
 std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signature &signature);
 
-/// Returns the IR after a stage, for inspection: "lower" (the input), the first pass of that name, or "final"
-/// (the input of the back end). Nothing for other names.
+/// Returns the IR after a stage, for inspection: "lower" (the input, a source program), the first pass of
+/// that name, or "final" (the input of the back end). Nothing for other names.
 std::optional<Func> func_at_stage(Func f, const CompileInput &input, std::string_view stage);
 /// Returns the names that func_at_stage knows, in the order of a compilation.
 std::vector<std::string> stage_names(const CompileInput &input);

@@ -33,6 +33,11 @@ PassList safety(const CodegenOptions &options) {
 
 }  // namespace
 
+Func source_program(const Func &f) {
+  // Cells move into their loops first, because mark_orders asks where an accumulator is declared.
+  return f.orders_open ? fix_bounds(mark_orders(sink_declarations(f))) : f;
+}
+
 std::array<PassList, 2> pipeline_passes(const CodegenOptions &options) {
   return {to_every_body, safety(options)};
 }

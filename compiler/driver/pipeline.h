@@ -11,7 +11,11 @@ namespace kw {
 
 using PassList = std::span<const Pass>;
 
-/// Returns the passes from source-level IR to safe IR, which any back end schedules and lowers. `body` and
+/// Returns the source program of what the front end makes: the stage "lower". IR that was given as text is a
+/// source program already, for its sums have their orders.
+Func source_program(const Func &f);
+
+/// Returns the passes from the source program to safe IR, which any back end schedules and lowers. `body` and
 /// `debug` choose between facts and checks everywhere.
 std::array<PassList, 2> pipeline_passes(const CodegenOptions &options);
 /// Runs these passes.

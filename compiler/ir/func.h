@@ -61,6 +61,7 @@ struct Func {
   std::vector<Diagnostic> warnings{};  ///< found by passes
   FpMode fp = FpMode::normal;
   Overlap overlap = Overlap::none;
+  bool orders_open = false;  ///< mark_orders has not decided the order of each sum yet
   Stmt body;
 };
 

@@ -7,9 +7,6 @@
 #include "frontend/lower/lowering.h"
 #include "frontend/lower/statements.h"
 #include "frontend/parser.h"
-#include "frontend/passes/fix_bounds.h"
-#include "frontend/passes/sink_declarations.h"
-#include "frontend/passes/sum_order.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "support/text.h"
@@ -37,8 +34,7 @@ class FunctionLowering : public Lowering {
   void note_callees(const Captures &captures);
 };
 
-/// Lowers the function, then runs the passes that later passes rely on: they move cells into their loops,
-/// order the sums and name changing bounds.
+/// Lowers the function. The driver decides the orders of its sums.
 Func FunctionLowering::run() {
   cx_.func.name = cx_.f.name;
   cx_.func.fp = cx_.in.options.fp;
@@ -57,10 +53,9 @@ Func FunctionLowering::run() {
   // a guard against silent loss: a statement may be left out only if there is an error
   ensure(!cx_.wide.left_out, cat("a statement of '", cx_.f.name, "' was left out without an error"));
   if (cx_.in.options.body == Body::overlapping) cx_.func.overlap = Overlap::possible;
-  // cells move into their loops first, because mark_orders asks where an accumulator is declared
-  Func out = fix_bounds(mark_orders(sink_declarations(cx_.func)));
-  out.body = number_loops(out.body);
-  return out;
+  cx_.func.orders_open = true;
+  cx_.func.body = number_loops(cx_.func.body);
+  return cx_.func;
 }
 
 /// Creates the parameters and the symbols of their dims. The arguments' strides follow their extents, in the

@@ -94,7 +94,7 @@ INFERENCE = [
     ),
     Fault(
         "sum_written_twice",
-        "frontend/passes/sum_order.cpp",
+        "compiler/analysis/nest/sum_order.cpp",
         "return several_meet(all.reads) || several_meet(all.writes);",
         "return several_meet(all.reads);",
         "a sum that is set anew inside its loop is split into lanes",
@@ -433,7 +433,7 @@ BORDERS = [
 BANDS = [
     Fault(
         "band_by_mentions",
-        "frontend/passes/sum_order.cpp",
+        "compiler/analysis/nest/sum_order.cpp",
         "facts(*loop).invariance.holds(s.index)",
         "!mentions(s.index, (*loop)->iter)",
         "sums at elements that a loop chooses through a local, a scalar or memory",
@@ -510,7 +510,7 @@ BANDS = [
     ),
     Fault(
         "sum_into_its_own_terms",
-        "frontend/passes/sum_order.cpp",
+        "compiler/analysis/nest/sum_order.cpp",
         "facts(outermost).arguments > 1;",
         "facts(outermost).arguments > 64;",
         "sums into an argument that overlaps their terms",
@@ -576,7 +576,7 @@ WRAPS = [
     ),
     Fault(
         "batch_of_cells",
-        "frontend/passes/sink_declarations.cpp",
+        "compiler/transform/sink_declarations.cpp",
         "live.next = live.before(of(list->items[i]));",
         "live.next |= live.before(of(list->items[i]));",
         "locals that later statements set anew keep their cells outside of the loop",

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "driver/pipeline.h"
 #include "frontend/ir_mode.h"
 #include "frontend/lower/lower.h"
 #include "ir/match.h"
@@ -29,7 +30,7 @@ Lowered lower_text(std::string_view text, const Signature &signature, const Code
   uint32_t id = out.sources->add_text("k.py", 1, std::string(text));
   Sink sink;
   try {
-    out.func = compile_source({*out.sources, id, signature, captures, options}, sink);
+    out.func = source_program(compile_source({*out.sources, id, signature, captures, options}, sink));
     out.warnings = sink.warnings();
   } catch (const CompileError &error) {
     for (const Diagnostic &d : error.found()) out.errors.push_back(resolve(d, *out.sources));

@@ -25,7 +25,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "transform": ("transform", "math", "lowering"),
     "schedule": ("tree", "directives", "steps", "cpu", "schedule"),
     "codegen": ("interp", *BACKEND_FOLDERS["llvm"], "llvm", "cuda", "codegen"),
-    "frontend": ("frontend", "sema", "passes", "lower"),
+    "frontend": ("frontend", "sema", "lower"),
     "runtime": ("memory", "cpu", "cuda", "runtime", "versions", "calls", "aot", "ops"),
     "python": ("dispatch", "ops", "testing", "bind"),
 }

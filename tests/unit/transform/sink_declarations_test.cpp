@@ -1,6 +1,6 @@
 // Which locals get a cell of their own in each iteration, seen in the IR, and that the name of a local
 // decides no order of a sum.
-#include "frontend/passes/sink_declarations.h"
+#include "transform/passes.h"
 
 #include <gtest/gtest.h>
 

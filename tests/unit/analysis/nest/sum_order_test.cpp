@@ -1,6 +1,6 @@
 // The order of sums (language.md 3): which accumulating stores are marked as lanes, decided from subscripts
 // only.
-#include "frontend/passes/sum_order.h"
+#include "analysis/nest/sum_order.h"
 
 #include <gtest/gtest.h>
 

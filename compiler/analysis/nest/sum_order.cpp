@@ -1,13 +1,13 @@
 // The rule for the order of sums, applied to every accumulating store with the loops around it.
-#include "frontend/passes/sum_order.h"
+#include "analysis/nest/sum_order.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ir/accumulation.h"
+#include "ir/build.h"
 #include "ir/loops.h"
-#include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -103,24 +103,9 @@ struct LoopFacts {
 };
 
 /// Decides the order of each sum. Facts about a loop are computed once and shared by its sums.
-class OrderMarker {
+class SumOrders {
  public:
-  explicit OrderMarker(const Func &f) : fp_(f.fp), overlap_(f.overlap) {}
-
-  /// Returns the function with its sums marked; unchanged if all are in source order.
-  Func run(const Func &f) {
-    std::unordered_map<const StmtNode *, OrderMark> marks;
-    for (const OrderedSum &sum : sums(f))
-      if (sum.order != Order::source) marks[sum.store.p.get()] = {sum.order, sum.band};
-    if (marks.empty()) return f;
-    Func out = f;
-    out.body = rewrite(f.body, [&](const Store &n, const Stmt &s) {
-      auto found = marks.find(s.p.get());
-      if (found == marks.end()) return s;
-      return store(n.buf, n.index, n.value, s.loc(), found->second);
-    });
-    return out;
-  }
+  explicit SumOrders(const Func &f) : fp_(f.fp), overlap_(f.overlap) {}
 
   std::vector<OrderedSum> sums(const Func &f) {
     std::vector<OrderedSum> out;
@@ -231,8 +216,6 @@ class OrderMarker {
 
 }  // namespace
 
-std::vector<OrderedSum> find_sums(const Func &f) { return OrderMarker(f).sums(f); }
-
-Func mark_orders(const Func &f) { return OrderMarker(f).run(f); }
+std::vector<OrderedSum> find_sums(const Func &f) { return SumOrders(f).sums(f); }
 
 }  // namespace kw

@@ -1,6 +1,6 @@
 // Liveness of 64 cells at a time, one bit each, on the tree. The effect of a statement on a cell has a closed
 // form, so no loop needs fixed-point iteration.
-#include "frontend/passes/sink_declarations.h"
+#include "transform/passes.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -107,32 +107,33 @@ class CellFlow {
 
   /// Returns the flow of a statement whose successor in the chain is already computed.
   Flow flow(const Stmt &s) {
-    return match(
-        s, [&](const Store &n) { return Flow{reads(n.value) | reads(n.index), ~bit(n.buf)}; },
-        [&](const Let &n) { return then({reads(n.value)}, of(n.body)); },
-        [&](const Alloc &n) {
-          Flow body = of(n.body);
-          body.reads &= ~bit(n.buf);
-          return then({reads(n.buf->extents)}, body);
-        },
-        // a loop may run zero times, so it overwrites nothing for certain (`next` stays all)
-        [&](const For &n) { return Flow{reads(n.lo) | reads(n.hi) | of(n.body).reads}; },
-        [&](const While &n) {
-          const Flow &body = of(n.body);
-          return Flow{reads(n.cond) | body.reads, as_int(n.cond) != 1 ? all : body.breaks};
-        },
-        [&](const Jump &n) {
-          // a jump never reaches the next statement: every old value leaves through the jump
-          bool breaks = n.kind == JumpKind::break_loop;
-          return Flow{none, none, breaks ? all : none, breaks ? none : all};
-        },
-        [&](const If &n) { return then({reads(n.cond)}, either(of(n.yes), n.no ? of(n.no) : Flow{})); },
-        [&](const Check &n) { return Flow{reads(n.cond)}; },
-        [&](const Seq &n) {
-          Flow list;
-          for (auto item = n.items.rbegin(); item != n.items.rend(); ++item) list = then(of(*item), list);
-          return list;
-        });
+    Flow own{};
+    for_each_expression(s, [&](const Expr &e) { own.reads |= reads(e); });
+    if (const Store *store = as<Store>(s)) own.next = ~bit(store->buf);
+    if (const Let *name = as<Let>(s)) return then(own, of(name->body));
+    if (const Alloc *cell = as<Alloc>(s)) {
+      Flow body = of(cell->body);
+      body.reads &= ~bit(cell->buf);
+      for (const Expr &extent : cell->buf->extents) own.reads |= reads(extent);
+      return then(own, body);
+    }
+    if (const Jump *jump = as<Jump>(s)) {
+      // a jump never reaches the next statement: every old value leaves through the jump
+      bool breaks = jump->kind == JumpKind::break_loop;
+      return {none, none, breaks ? all : none, breaks ? none : all};
+    }
+    if (const If *n = as<If>(s)) return then(own, either(of(n->yes), n->no ? of(n->no) : Flow{}));
+    if (const Seq *list = as<Seq>(s)) {
+      Flow items;
+      for (auto item = list->items.rbegin(); item != list->items.rend(); ++item)
+        items = then(of(*item), items);
+      return items;
+    }
+    // a loop may run zero times, so it overwrites nothing for certain (`next` stays all)
+    for_each_block(s, [&](const Stmt &body) { own.reads |= of(body).reads; });
+    // only a jump leaves `while True`
+    if (const While *loop = as<While>(s); loop && as_int(loop->cond) == 1) own.next = of(loop->body).breaks;
+    return own;
   }
 
   Cells bit(const Buf &b) const {
@@ -142,11 +143,6 @@ class CellFlow {
   Cells reads(const Expr &e) const {
     Cells found = none;
     walk(e, [&](const Load &n, const Expr &) { found |= bit(n.buf); });
-    return found;
-  }
-  Cells reads(const std::vector<Expr> &list) const {
-    Cells found = none;
-    for (const Expr &e : list) found |= reads(e);
     return found;
   }
 

@@ -1,5 +1,5 @@
 // Rewrites the loops whose bounds read memory.
-#include "frontend/passes/fix_bounds.h"
+#include "transform/passes.h"
 
 #include "ir/loops.h"
 #include "ir/rewrite.h"
