@@ -74,10 +74,8 @@ struct IntrinsicRow {
   uint8_t arity;
   TypeRule rule;
   Cost cost;
-  bool in_language;             ///< callable by name in kernels
-  bool folds;                   ///< apply() defines it, so constants fold
-  std::string_view derivative;  ///< by argument 0, over x (argument) and y (result); "" if there is no
-                                ///< derivative in that form
+  bool in_language;  ///< callable by name in kernels
+  bool folds;        ///< apply() defines it, so constants fold
 };
 
 std::span<const IntrinsicRow> intrinsics();
