@@ -62,6 +62,7 @@ std::string version_text(const Request &r) {
 /// Makes the source program in `p`; `locals`, if given, receives notes on the local variables. Throws
 /// ResolvedError.
 void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<LocalNote> *locals = nullptr) {
+  ensure(r.derive.empty(), "no derivation is implemented");
   StageClock clock;
   // first line 0, so that all lines are relative to the function's first line
   uint32_t id = p.sources.add_text(source.path, 0, source.text);

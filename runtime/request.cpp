@@ -27,6 +27,20 @@ void captured_text(const Captured &c, std::string &out) {
   out += ';';
 }
 
+/// Returns a derivation as text: its mode, then its lists, which are named.
+std::string derivation_text(const Derivation &d) {
+  std::string out = d.mode == Derivation::Mode::vjp ? "vjp" : "jvp";
+  auto add = [&](std::string_view name, const auto &list) {
+    out += cat(" ", name, "=");
+    for (size_t i = 0; i < list.size(); ++i) out += cat(i ? "," : "", list[i]);
+  };
+  add("wrt", d.wrt);
+  add("seeds", d.seeds);
+  add("ones", d.ones);
+  add("checkpoint", d.checkpoint);  // iterators, whose names hold neither commas nor spaces
+  return out;
+}
+
 /// Returns a signature as text: per argument kind, dtype, rank, stride class and alias, then the outputs.
 std::string signature_text(const Signature &s) {
   std::string out;
@@ -51,6 +65,7 @@ std::string key_text(const Request &r) {
     out += '\n';
   }
   out += cat("signature ", signature_text(r.signature), "\n");
+  for (const Derivation &d : r.derive) out += cat("derive ", derivation_text(d), "\n");
   for_each_field(r.options,
                  [&](std::string_view name, int value) { out += cat("option ", name, " ", value, "\n"); });
   for_each_field(r.target, [&](std::string_view name, const std::string &value) {

@@ -1,6 +1,6 @@
-// Identifies one compiled version of a kernel: the kinds of its arguments and the values it captures. The
-// dispatcher fills it, the front end reads it, and the cache key holds its hash. Holds no extents and no
-// addresses.
+// Identifies one compiled version of a kernel: the kinds of its arguments, the values that it captures and
+// the derivations of it. The dispatcher fills it, the front end reads it, and the cache key holds its hash.
+// Holds no extents and no addresses.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,18 @@ struct Signature {
 
 /// Captured arrays, which a call does not pass, are the last of the arguments.
 inline constexpr size_t max_rank = 8, max_args = 64, max_outputs = 32;
+
+/// A derivative of a kernel, which is a kernel again.
+struct Derivation {
+  /// vjp: products of a vector with the Jacobian (reverse mode); jvp: of the Jacobian with a vector
+  /// (forward).
+  enum class Mode : uint8_t { vjp, jvp };
+  Mode mode = Mode::vjp;
+  std::vector<uint32_t> wrt{};            ///< arguments by number
+  std::vector<uint32_t> seeds{};          ///< results whose seed the caller passes; others have seed 0
+  std::vector<uint32_t> ones{};           ///< results whose seed is 1 everywhere
+  std::vector<std::string> checkpoint{};  ///< loops by iterator
+};
 
 /// A value captured from a closure or from globals.
 struct Captured {

@@ -60,13 +60,16 @@ TEST(RequestKey, equal_requests_have_equal_keys) {
 
 /// A new field breaks its binding: put it into the key and into the changes below.
 TEST(RequestKey, no_field_is_forgotten) {
-  auto [name, identity, captures, signature, options, target, backend] = sample();
+  auto [name, identity, captures, signature, options, target, backend, derive] = sample();
   auto [args, outs, out_aliases] = signature;
   auto [kind, dtype, rank, stride_class, alias] = args[0];
+  auto [mode, wrt, seeds, ones, checkpoint] = Derivation{};
   auto [c_kind, c_integer, exceeds, real, text, c_dtype, items, attributes] = captures[0].second;
   EXPECT_EQ(cat(name, identity, backend, short_name(dtype), rank, alias, text), "fcodellvmf3220");
   EXPECT_TRUE(kind == ArgKind::tensor && stride_class == StrideClass::contiguous && outs.size() == 1 &&
               out_aliases.empty());
+  EXPECT_TRUE(derive.empty() && mode == Derivation::Mode::vjp && wrt.empty() && seeds.empty() &&
+              ones.empty() && checkpoint.empty());
   EXPECT_TRUE(c_kind == Captured::Kind::integer && c_integer == 7 && real == 0 && c_dtype == DType::f64);
   EXPECT_TRUE(!exceeds && items.empty() && attributes.empty() && options.fp == FpMode::normal &&
               target.log2_work_per_thread() == 19);
@@ -152,6 +155,25 @@ TEST(RequestKey, captures) {
          r.captures[2].second.items = {inner};
        }},
   });
+}
+
+TEST(RequestKey, each_derivation_is_a_line) {
+  Request r = sample();
+  r.derive = {{Derivation::Mode::vjp, {0, 2}, {0}, {}, {"t"}}, {Derivation::Mode::jvp, {1}, {}, {0}, {}}};
+  EXPECT_NE(key_text(r).find("\nderive vjp wrt=0,2 seeds=0 ones= checkpoint=t\n"
+                             "derive jvp wrt=1 seeds= ones=0 checkpoint=\n"),
+            std::string::npos);
+  auto derived = [](std::vector<Derivation> chain) {
+    return [chain = std::move(chain)](Request &request) { request.derive = chain; };
+  };
+  expect_distinct({{"a derivative", derived({{.wrt = {0}}})},
+                   {"one in forward mode", derived({{.mode = Derivation::Mode::jvp, .wrt = {0}}})},
+                   {"one by another argument", derived({{.wrt = {1}}})},
+                   {"one by both", derived({{.wrt = {0, 1}}})},
+                   {"a seed", derived({{.wrt = {0}, .seeds = {0}}})},
+                   {"a seed of 1", derived({{.wrt = {0}, .ones = {0}}})},
+                   {"a checkpoint", derived({{.wrt = {0}, .checkpoint = {"t"}}})},
+                   {"a second derivative", derived({{.wrt = {0}}, {.wrt = {0}}})}});
 }
 
 /// Texts that hold the marks of the preimage itself cannot imitate other captures.
