@@ -27,7 +27,7 @@ constexpr int64_t touch_after = 3600;              ///< seconds; a use is record
 constexpr int64_t abandoned_after_seconds = 3600;  // chosen: no write takes so long
 constexpr int64_t clock_skew = 60;                 ///< seconds that the clock of a file system may be ahead
 constexpr off_t max_entry_bytes = off_t{256} << 20;
-constexpr std::string_view suffix = ".kwa";
+constexpr std::string_view suffix = ".kwa", lock_suffix = ".lock";
 
 /// Owns a file descriptor; -1 is none.
 class File {
@@ -111,8 +111,9 @@ std::optional<std::string> read_all(int fd, off_t size) {
   return bytes;
 }
 
-/// Returns whether a name of a cache file is that of an entry, not of a file that is being written.
-bool is_entry(const std::string &name) { return name.size() == 32 + suffix.size(); }
+/// Returns whether a name of a cache file is that of an entry, not of a lock or of a file that is being
+/// written.
+bool is_entry(const std::string &name) { return name.substr(32) == suffix; }
 
 /// Opens an entry for reading, or returns -1. O_NOFOLLOW refuses symbolic links; O_NONBLOCK keeps a named
 /// pipe from blocking the process.
@@ -216,10 +217,10 @@ void DiskCache::for_each_file(F &&each) const {
   DIR *dir = ::opendir(directory_.c_str());
   if (!dir) return;
   while (dirent *d = ::readdir(dir)) {
-    // 32 hexadecimal digits and the suffix; files that are being written have more characters after it
+    // 32 hexadecimal digits and a suffix; files that are being written have more characters after it
     std::string name = d->d_name;
-    bool ours = name.size() >= 32 + suffix.size() && name.substr(32, suffix.size()) == suffix &&
-                name.find_first_not_of("0123456789abcdef") == 32;
+    bool ours = name.find_first_not_of("0123456789abcdef") == 32 &&
+                (name.substr(32, suffix.size()) == suffix || name.substr(32) == lock_suffix);
     struct stat st{};
     if (ours && ::lstat((directory_ + "/" + name).c_str(), &st) == 0) each(name, st);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/hash.h"
+#include "support/text.h"
 
 namespace kw {
 
@@ -44,17 +45,19 @@ class DiskCache {
   /// once.
   void write(const Hash128 &key, std::string_view bytes);
   void remove(const Hash128 &key) const;
+  /// Returns the path of the file that whoever compiles an entry locks (runtime/compile_lock).
+  std::string lock_path(const Hash128 &key) const { return cat(directory_, "/", key.text(), ".lock"); }
 
   std::vector<CacheEntry> list() const;
-  /// Removes all entries and leftovers; returns the number of entries removed.
+  /// Removes all entries, leftovers and locks; returns the number of entries removed.
   size_t clear() const;
-  /// Removes the leftovers of killed writers that are at least an hour old. Then removes least recently used
-  /// entries until the directory is below the cap. Returns the number of files removed.
+  /// Removes the leftovers of killed writers and compilers that are at least an hour old. Then removes least
+  /// recently used entries until the directory is below the cap. Returns the number of files removed.
   size_t trim();
 
  private:
   std::string path_of(const std::string &key) const { return directory_ + "/" + key + ".kwa"; }
-  /// Calls `each(name, status)` for the files of the cache: entries, and files that are being written.
+  /// Calls `each(name, status)` for the files of the cache: entries, files that are being written, and locks.
   template <class F>
   void for_each_file(F &&each) const;
   std::string check_directory() const;

@@ -18,6 +18,7 @@
 #include "frontend/parser.h"
 #include "frontend/sema/check.h"
 #include "ir/print.h"
+#include "runtime/compile_lock.h"
 #include "support/build_id.h"
 #include "support/log.h"
 #include "support/stack.h"
@@ -107,11 +108,15 @@ std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
   return kernel;
 }
 
-std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
+/// Returns whether an entry of the cache may serve the request. A cached kernel passes through no stage, so
+/// it could not print one.
+static bool may_be_stored(const Request &r) {
   const DebugOptions &options = debug_options();
-  // a cached kernel passes through no stage, so it could not print one
-  bool to_show = !options.dump_after.empty() && glob_match(options.kernel, r.name);
-  if (!options.cache || to_show) return nullptr;  // a dump needs a compilation
+  return options.cache && (options.dump_after.empty() || !glob_match(options.kernel, r.name));
+}
+
+std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
+  if (!may_be_stored(r)) return nullptr;
   double begin = now_ms();
   Hash128 key = key_of(r);
   auto bytes = cache_.read(key);
@@ -141,6 +146,12 @@ Artifact compile_request(const Request &r, const SourceText &source) {
 }
 
 std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
+  std::optional<CompileLock> lock;
+  if (may_be_stored(r) && cache_problem().empty()) {
+    lock.emplace(cache_.lock_path(key_of(r)));
+    // another process may have stored the kernel since the caller looked
+    if (auto kernel = find_stored(r)) return kernel;
+  }
   double begin = now_ms();
   Artifact a = compile_request(r, source);
   // before loading, which takes the artifact
@@ -158,7 +169,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   if (kernel->stack_bytes() > kernel_stack) throw ResolvedError({stack_error(r.name, kernel->stack_bytes())});
   // only a kernel that was loaded and fits the stack is stored
   if (!bytes.empty()) {
-    std::scoped_lock lock(mutex_);
+    std::scoped_lock state(mutex_);
     cache_.write(key_of(r), bytes);
   }
   report_time("total", r.name, now_ms() - begin);

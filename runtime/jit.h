@@ -37,7 +37,8 @@ class Jit {
   /// Loads a kernel from the disk cache, without source and LLVM. Returns null on a miss; then the compiler
   /// is initialized in the background.
   std::shared_ptr<const LoadedKernel> find(const Request &r);
-  /// Compiles a kernel, stores and loads it; throws ResolvedError.
+  /// Compiles a kernel, stores and loads it; throws ResolvedError. If another process compiles it just now,
+  /// waits up to 10 s for that process and loads what it stored.
   std::shared_ptr<const LoadedKernel> compile(const Request &r, const SourceText &source);
   /// Returns the shared library stored under a key; nothing on a miss.
   std::optional<std::string> find_library(const std::string &key) const;

@@ -89,6 +89,19 @@ TEST(DiskCache, foreign_files_are_neither_listed_nor_cleared) {
   EXPECT_FALSE(std::filesystem::exists(file_of(temp.path(), key(7)) + ".Xy12Zq"));
 }
 
+TEST(DiskCache, locks_are_no_entries_and_go_when_their_owner_is_surely_gone) {
+  unit::TempDir temp;
+  DiskCache cache(temp.path(), plenty);
+  for (uint64_t i = 1; i <= 3; ++i) std::ofstream(cache.lock_path(key(i))) << "";
+  make_old(cache.lock_path(key(1)), 2 * 3600);
+  EXPECT_EQ(cache.list().size(), 0u);
+  EXPECT_EQ(cache.trim(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(cache.lock_path(key(1))));
+  EXPECT_TRUE(std::filesystem::exists(cache.lock_path(key(2))));
+  EXPECT_EQ(cache.clear(), 0u);
+  EXPECT_FALSE(std::filesystem::exists(cache.lock_path(key(2))));
+}
+
 TEST(DiskCache, a_write_leaves_no_temporary_file) {
   unit::TempDir temp;
   DiskCache cache(temp.path(), plenty);
