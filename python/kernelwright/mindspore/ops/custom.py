@@ -1,7 +1,4 @@
-"""`ops.Custom`: an operator of the registry made of a function or of a compiled library.
-
-The kinds differ in what runs: loop kernels (hybrid, akg), Python functions (pyfunc), libraries (aot).
-"""
+"""`ops.Custom`: an operator of the registry made of a function or of a compiled library."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import hashlib
 import inspect
 import itertools
 import os
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,14 +14,10 @@ import numpy as np
 
 from ... import _core
 from ..._locks import ForkLock
-from ...capture import with_akg_words
-from ...errors import KernelError, make_error
-from ...kernel import kernel as kw_kernel
 from ...operators import _is_pure, check_parameters, kernel_row, make_operator, source_of
 from ..common import bprop_check
 from ..common import dtype as mstype
 from ..common.tensor import Tensor
-from . import kernel_check
 from .argument_patterns import (
     TensorSpec,
     form_of,
@@ -37,48 +29,17 @@ from .argument_patterns import (
     type_of,
     typed_tuple,
 )
+from .custom_kind import Types, kind_of, make_kind, plain_function, signature_of
 from .primitive import Primitive
-from .py_body import PyFuncBody
 from .reg_info import Info, checked, flatten
 from .registered import Declared, Registered
 
-func_types = ["hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"]
 _targets = ["Ascend", "GPU", "CPU"]
-_instead = {
-    "tbe": 'write its loops as a kernel (func_type="hybrid")',
-    "aicpu": 'compile its source by func_type="aot"',
-    "julia": 'write it as a kernel (func_type="hybrid") or in C++ (func_type="aot")',
-}
-
-
-def unsupported(message: str, help_text: str) -> Exception:
-    rendered = f"error[E102]: {message}\n      = help: {help_text}"
-    return make_error("UnsupportedError", "E102", rendered, message, "", 0, 0, 0, "", "")
-
-
-def _kind_of(func: Any) -> str:
-    """Returns the type that is meant if it is omitted."""
-    if isinstance(func, str):
-        return "aot"
-    return "hybrid" if getattr(func, "ms_kernel_flag", False) else "pyfunc"
-
-
-def _signature_of(func: Any) -> inspect.Signature | None:
-    """Returns the signature; None for C functions without one."""
-    try:
-        return inspect.signature(_plain(func))
-    except ValueError:
-        return None
-
-
-def _plain(func: Any) -> Any:
-    """Returns the function below decorators."""
-    return inspect.unwrap(func)
 
 
 def _bound_info(func: Any) -> Any:
     """Returns the registration information that a decorator bound to the function."""
-    return getattr(func, "reg_info", None) or getattr(_plain(func), "reg_info", None)
+    return getattr(func, "reg_info", None) or getattr(plain_function(func), "reg_info", None)
 
 
 _numbers = itertools.count()  # for names in the registry
@@ -105,10 +66,12 @@ class Custom(Primitive, _core.FastCallProxy):
         reg_info: Any = None,
     ) -> None:
         super().__init__("Custom")
-        self.func, self.func_type = func, func_type or _kind_of(func)
+        self.func, self.func_type = func, kind_of(func_type, func)
         self.prefix = f"For 'Custom', 'func_type': {self.func_type}, 'func': {func}"
         self.out_shape, self.out_dtype = out_shape, out_dtype
-        self._check_func()
+        self.kind = make_kind(self.func_type, func, self.prefix)
+        if not self._is_copy:
+            self.kind.warn_of_function(func, self.prefix)
         self._check_declared()
         self.bprop = self._checked_bprop(bprop)
         self.uniq_name = self._unique_name()
@@ -128,33 +91,10 @@ class Custom(Primitive, _core.FastCallProxy):
             target = self._target_of(info)
             self._register(target, registered.take(target, info))
         self._operators: dict[Any, Any] = {}
-        self._body = self._make_body()
+        self.body = self.kind.make_body(self._weak())
         registered.keep()
 
     # -- construction
-
-    def _check_func(self) -> None:
-        func, kind = self.func, self.func_type
-        if kind not in func_types:
-            raise ValueError(f"{self.prefix}, 'func_type' must be one of {func_types}, but got {kind}")
-        if kind in ("aot", "julia") and not isinstance(func, str):
-            raise TypeError(f"{self.prefix}, 'func' must be of type str, but got {type(func)}")
-        if kind == "hybrid" and not getattr(func, "ms_kernel_flag", False):
-            raise TypeError(f"{self.prefix}, 'func' must be a function decorated by kernel")
-        if kind == "tbe" and not callable(func):
-            raise TypeError(f"{self.prefix}, 'func' must be of type function, but got {type(func)}")
-        if not callable(func) and not isinstance(func, str):
-            raise TypeError(f"For 'Custom', 'func' must be of type function or str, but got {type(func)}")
-        if kind in _instead:
-            raise unsupported(f"{self.prefix}: func_type {kind!r} does not run here", _instead[kind])
-        if kind in ("pyfunc", "akg") and isinstance(func, str):
-            raise TypeError(f"For 'Custom', 'func' of func_type '{kind}' must be a function, but got a str")
-        if kind == "pyfunc" and getattr(func, "ms_kernel_flag", False) and not self._is_copy:
-            warnings.warn(
-                f"{self.prefix}, 'func' is decorated by kernel, but CPython runs it, element by element:"
-                " func_type='hybrid' compiles it",
-                stacklevel=3,
-            )
 
     def _check_declared(self) -> None:
         def is_function(value: Any) -> bool:
@@ -162,7 +102,7 @@ class Custom(Primitive, _core.FastCallProxy):
 
         self._shape_function = self.out_shape if is_function(self.out_shape) else None
         self._dtype_function = self.out_dtype if is_function(self.out_dtype) else None
-        may_lack = self.func_type in ("hybrid", "akg", "aot")
+        may_lack = self.kind.may_lack_outputs
         if self._shape_function is None and not (self.out_shape is None and may_lack):
             self._check_shape(self.out_shape)
         if self._dtype_function is None and not (self.out_dtype is None and may_lack):
@@ -195,7 +135,7 @@ class Custom(Primitive, _core.FastCallProxy):
         func = self.func
         if isinstance(func, str):
             return f"Custom_{func}"
-        plain = _plain(func)
+        plain = plain_function(func)
         try:
             text = inspect.getsource(plain)
         except (OSError, TypeError):
@@ -228,8 +168,7 @@ class Custom(Primitive, _core.FastCallProxy):
         found = info.get("target")
         if found not in _targets:
             found = by_processor.get(info.get("processor", "")) or by_imply.get(info.get("imply_type", ""))
-        if found is None and self.func_type == "pyfunc":
-            found = "CPU"
+        found = found or self.kind.default_target
         if found not in _targets:
             shown = None if info.get("target") in (None, "UnKnown") else info.get("target")
             raise ValueError(
@@ -237,28 +176,6 @@ class Custom(Primitive, _core.FastCallProxy):
                 f" {shown}"
             )
         return str(found)
-
-    def _make_body(self) -> Any:
-        """Returns the body that runs for this type, from arrays to arrays."""
-        if self.func_type == "aot":
-            from .aot import AotBody
-
-            return AotBody(self._weak())
-        plain = _plain(self.func)
-        if self.func_type == "pyfunc":
-            return PyFuncBody(self._weak())
-        names = set(getattr(getattr(plain, "__code__", None), "co_names", ()))
-        for word in ("tvm", "topi", "ir_builder"):
-            if word in names:
-                raise unsupported(
-                    f"{self.prefix}: operators built with '{word}' do not run here",
-                    'write the loops of the operator as a kernel (func_type="hybrid")',
-                )
-        if self.func_type == "hybrid":
-            kernel_check.check(plain)
-        made = kw_kernel(with_akg_words(plain))
-        made.check()
-        return made
 
     def _weak(self) -> Any:
         """Returns a weak reference for the registry, which would otherwise keep this object alive."""
@@ -297,7 +214,7 @@ class Custom(Primitive, _core.FastCallProxy):
         kinds = enumerate(zip(args, self.declared.input_kinds, strict=False))
         return tuple(i for i, (x, kind) in kinds if x is None and kind == "optional")
 
-    def _with_fixed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def with_fixed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Returns the arguments of a kernel: inputs, then all attributes in the order of the registration,
         also those whose value the registration fixes.
         """
@@ -318,37 +235,19 @@ class Custom(Primitive, _core.FastCallProxy):
         )
         _, dtypes, _ = self.declared_types(pattern, args)
         given = "".join(f"{shown(str(t.numpy_dtype))} " for t in tensors_in(args))
-        names = self._names_made(args) if dtypes is None else [t.name for t in dtypes]
+        names = self.kind.result_names(self, args) if dtypes is None else [t.name for t in dtypes]
         made = "".join(f"{shown(n)} " for n in names)
         return (
             f"Select CPU operator[{self.uniq_name}] fail! Unsupported data type!\n"
             f"The supported data types are {rows}, but get input[{given}] and output[{made}]"
         )
 
-    def _names_made(self, args: Sequence[Any]) -> list[str]:
-        """Returns the dtypes of a kernel's results, which are not declared; none if the kernel refuses the
-        arguments.
-        """
-        try:
-            return [t for t, _ in self._types_made(args)]
-        except KernelError:
-            return []
-
-    def _types_made(self, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
-        """Returns the dtypes and shapes of a kernel's results, without running it."""
-        tensors = (_core.Tensor, TensorSpec)
-        arrays = [np.empty(a.shape, a.numpy_dtype) if isinstance(a, tensors) else a for a in args]
-        if self.declared.fixed_attrs:
-            arrays = [*self._with_fixed(tuple(arrays))]
-        made: list[tuple[str, tuple[int, ...]]] = _core.output_types(self._body, tuple(arrays))
-        return made
-
     def declared_types(self, pattern: Any, args: Sequence[Any]) -> tuple[Any, Any, bool]:
         """Returns the shapes and dtypes that are declared for the outputs of a call (None: not declared), and
         whether its result is a tuple.
         """
         shape, dtype = self.out_shape, self.out_dtype
-        if self._is_silent():
+        if self.kind.is_silent(self):
             return [(1,)], [np.dtype(np.int32)], False
         if self._shape_function is not None:
             shape = self._asked("out_shape", self._shape_function, map(shape_of, args))
@@ -356,10 +255,9 @@ class Custom(Primitive, _core.FastCallProxy):
         if self._dtype_function is not None:
             dtype = self._asked("out_dtype", self._dtype_function, map(type_of, args))
             self._check_dtype(dtype)
-        if self.func_type == "pyfunc" and dtype == ():
-            dtype = mstype.int32  # as MindSpore does, which has a placeholder there
+        dtype = self.kind.declared_dtype(dtype)
         several = isinstance(dtype, (tuple, list))
-        if shape is None and dtype is None and self.func_type != "aot":
+        if shape is None and dtype is None and not self.kind.has_known_outputs:
             return None, None, False
         dtypes = None if dtype is None else [np.dtype(t) for t in (dtype if several else [dtype])]
         shapes = None
@@ -371,10 +269,9 @@ class Custom(Primitive, _core.FastCallProxy):
                     f" must be as many shapes, but is {shape}"
                 )
             shapes = [self._extents(s) for s in (shape if nested else [shape])]
-        if self.func_type == "aot" and (shapes is None or dtypes is None):
-            count = len(dtypes) if dtypes is not None and several else self.declared.outputs or 1
-            shapes, dtypes = self._body.types(args, shapes, dtypes, count)
-            several = several or len(shapes) > 1
+        count = len(dtypes) if dtypes is not None and several else None
+        shapes, dtypes = self.kind.complete_types(self, args, shapes, dtypes, count)
+        several = several or (shapes is not None and dtypes is not None and len(shapes) > 1)
         if shapes is not None and dtypes is not None and len(shapes) != len(dtypes):
             raise ValueError(
                 f"{self.prefix}, 'out_shape' describes {len(shapes)} outputs, but 'out_dtype' {len(dtypes)}"
@@ -387,9 +284,7 @@ class Custom(Primitive, _core.FastCallProxy):
             raise TypeError(
                 f"{self.prefix}: 'out_shape' holds {shape!r}, but must hold shapes of extents >= 0"
             )
-        if not shape and self.func_type == "pyfunc":
-            return (1,)  # as MindSpore does: one element, in one dimension
-        return tuple(int(e) for e in shape)
+        return self.kind.declared_extents(tuple(int(e) for e in shape))
 
     def _asked(self, what: str, function: Any, args: Any) -> Any:
         """Calls a function of the shapes or types; its errors name the operator."""
@@ -397,25 +292,13 @@ class Custom(Primitive, _core.FastCallProxy):
         try:
             return function(*args)
         except Exception as error:
-            self._check_count(len(args))
+            self.kind.check_count(self, len(args))
             raise RuntimeError(f"{self.prefix}: '{what}' raised {type(error).__name__}: {error}") from error
-
-    def _check_count(self, count: int) -> None:
-        """Raises TypeError if the operator's own function does not take `count` arguments."""
-        if self.func_type not in ("hybrid", "akg", "pyfunc"):
-            return
-        signature = _signature_of(self.func)
-        try:
-            if signature:
-                signature.bind(*range(count))
-        except TypeError:
-            name = getattr(self.func, "__name__", "the function")
-            raise TypeError(f"{self.prefix}: {name}{signature} was called with {count} inputs") from None
 
     def _names_of(self, count: int) -> list[str]:
         """Returns the names of the arguments: those of the function's parameters, if it has one for each."""
         numbered = [f"x{i}" for i in range(count)]
-        signature = None if isinstance(self.func, str) else _signature_of(self.func)
+        signature = signature_of(self.func)
         names = list(signature.parameters)[:count] if signature else []
         others = {f"{letter}{i}" for letter in "ay" for i in range(count)}  # names of attributes and results
         return numbered if len(names) < count or others & {*names} else names
@@ -425,8 +308,8 @@ class Custom(Primitive, _core.FastCallProxy):
         attributes.
         """
         absent = self._absent(args)
-        if isinstance(self._body, _core.Kernel):
-            self._check_scalars(pattern, args)
+        attributes = [i for i, form in enumerate(pattern) if form == "attribute"]
+        self.kind.check_arguments(self, pattern, args, [i for i in attributes if i not in absent])
         if self.declared.attr_names and len(args) < (self.declared.inputs or 0) + len(
             self.declared.attr_names
         ):
@@ -434,27 +317,19 @@ class Custom(Primitive, _core.FastCallProxy):
             raise TypeError(f"{self.prefix}, the attribute '{missing}' is missing from the call")
         shapes, _, several = self.declared_types(pattern, args)
         inputs = [i for i, form in enumerate(pattern) if form != "attribute"]
-        attributes = [i for i, form in enumerate(pattern) if form == "attribute"]
         back = places(inputs, attributes)
         if self.declared.shown_rows and not self.declared.rows:
             raise TypeError(self._no_row_text(pattern, args))
         self._check_counts(len(inputs) + len(absent), len(shapes or ()))
-        custom, is_kernel = self._weak(), isinstance(self._body, _core.Kernel)
-        values = [i for i in attributes if i not in absent]
-        if self.func_type == "aot" and len(values) > len(self.declared.attr_names):
-            i = values[len(self.declared.attr_names)]
-            raise TypeError(
-                f"{self.prefix}: argument {i} is {args[i]!r}, but libraries take tensors, and the attributes"
-                " that the registration information declares"
-            )
+        custom = self._weak()
 
         def infer(*given: Any) -> Any:
             return custom._infer(pattern, [given[k] for k in back])
 
         name, names = f"custom::{name_part(self.uniq_name)}_{next(_numbers)}", self._names_of(len(pattern))
         row = kernel_row(
-            self._runner(back),
-            kind={"pyfunc": "PyFunc", "aot": "AotSymbol"}.get(self.func_type, "JitLoop"),
+            self.kind.runner(custom, back),
+            kind=self.kind.row_kind,
             rows=self._rows_of(absent) if "tuple" not in pattern else (),
             source=self._source(),
         )
@@ -464,7 +339,8 @@ class Custom(Primitive, _core.FastCallProxy):
             name,
             [row],
             inputs=[
-                (names[i], "dynamic" if pattern[i] == "tuple" else "required", is_kernel) for i in inputs
+                (names[i], "dynamic" if pattern[i] == "tuple" else "required", self.kind.writes_inputs)
+                for i in inputs
             ],
             outputs=[f"y{i}" for i in range(len(shapes) if shapes else 1)],
             attrs=[(f"a{i}", "any value", False, None) for i in attributes],
@@ -514,60 +390,26 @@ class Custom(Primitive, _core.FastCallProxy):
         if rows and not any(map(fits, rows)):
             raise TypeError(self._no_row_text(pattern, args))
 
-    def _check_scalars(self, pattern: Any, args: Sequence[Any]) -> None:
-        for i, (form, value) in enumerate(zip(pattern, args, strict=True)):
-            if form == "attribute" and not isinstance(value, (bool, int, float, np.generic)):
-                raise TypeError(
-                    f"{self.prefix}: argument {i} is {value!r}, but kernels take tensors and numbers"
-                )
-
     def _is_declared(self) -> bool:
         """Returns whether the outputs are known before the body runs."""
-        return self.func_type == "aot" or not (self.out_shape is None and self.out_dtype is None)
+        return self.kind.has_known_outputs or not (self.out_shape is None and self.out_dtype is None)
 
     def _source(self) -> str:
         return self.func if isinstance(self.func, str) else source_of(self.func)
 
-    def _infer(self, pattern: Any, given: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
+    def _infer(self, pattern: Any, given: Sequence[Any]) -> Types:
         args = [
             TensorSpec(g) if form == "tensor" else typed_tuple(g) if form == "tuple" else g
             for form, g in zip(pattern, given, strict=True)
         ]
         shapes, dtypes, _ = self.declared_types(pattern, args)
-        if isinstance(self._body, _core.Kernel) and "tuple" not in pattern:
-            return self._made(shapes, dtypes, args)
         if "tuple" in pattern:
             self._check_rows(pattern, args, dtypes)
+        elif (made := self.kind.made_types(self, shapes, dtypes, args)) is not None:
+            return made
         if shapes is None or dtypes is None:
             raise TypeError(f"{self.prefix}: 'out_shape' and 'out_dtype' are both needed here")
         return [(t.name, s) for t, s in zip(dtypes, shapes, strict=True)]
-
-    def _made(self, shapes: Any, dtypes: Any, args: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
-        """Returns the types of the kernel's results before it runs, after comparing them with the declared
-        ones.
-        """
-        made = self._types_made(args)
-        names = [t for t, _ in made] if dtypes is None else [t.name for t in dtypes]
-        declared = list(zip(names, [s for _, s in made] if shapes is None else shapes, strict=False))
-        if made == declared and len(made) == max(len(names), len(shapes or made)):
-            return made
-        shown = [" and ".join(f"{t}{list(s)}" for t, s in types) for types in (declared, made)]
-        raise TypeError(
-            f"{self.prefix}: out_shape and out_dtype declare {shown[0]}, but the kernel returns {shown[1]}"
-        )
-
-    def _runner(self, back: list[int]) -> Any:
-        body = self._body
-        if not isinstance(body, _core.Kernel):
-            return lambda *given: body(*(given[k] for k in back))
-        if self.declared.fixed_attrs:
-            custom = self._weak()
-            return lambda *given: body(*custom._with_fixed(tuple(given[k] for k in back)))
-        return body if back == sorted(back) else lambda *given: body(*(given[k] for k in back))
-
-    def _is_silent(self) -> bool:
-        """Returns whether it is a Python function without outputs, whose call returns a placeholder."""
-        return self.func_type == "pyfunc" and self.out_shape == () and self.out_dtype == ()
 
     def _back(self, back: list[int], inputs: list[int], count: int) -> dict[str, Any]:
         """Returns the bprop and its check. The bprop gets inputs and attributes in the order of the call,

@@ -26,7 +26,7 @@ class PyFuncBody:
             return tuple(map(passed, x)) if isinstance(x, tuple) else x
 
         out = self.func(*map(passed, args))
-        if self.custom._is_silent():
+        if self.custom.kind.is_silent(self.custom):
             if out is not None:
                 raise RuntimeError(f"{self.custom.prefix}: This CustomPyfunc must have no outputs, but got 1")
             return np.zeros(1, np.int32)
