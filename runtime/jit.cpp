@@ -19,6 +19,7 @@
 #include "frontend/sema/check.h"
 #include "ir/print.h"
 #include "runtime/compile_lock.h"
+#include "runtime/device.h"
 #include "support/build_id.h"
 #include "support/log.h"
 #include "support/stack.h"
@@ -125,7 +126,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   auto artifact = deserialize(*bytes);
   // The whole preimage is compared, because a file of this name may hold another request.
   if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
-    if (auto kernel = LoadedKernel::load(std::move(*artifact), error);
+    if (auto kernel = device_api(DeviceKind::cpu).load(std::move(*artifact), error);
         kernel && kernel->stack_bytes() <= kernel_stack) {
       report_time("cached", r.name, now_ms() - begin);
       log_line(2, cat("cache entry ", key.text(), " serves '", r.name, "'"));
@@ -156,7 +157,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   Artifact a = compile_request(r, source);
   // before loading, which takes the artifact
   std::string bytes = debug_options().cache ? serialize(a) : std::string(), error;
-  auto kernel = LoadedKernel::load(std::move(a), error);
+  auto kernel = device_api(DeviceKind::cpu).load(std::move(a), error);
   if (!kernel)
     throw ResolvedError({Resolved{Code::E503,
                                   -1,
@@ -333,7 +334,7 @@ std::shared_ptr<const LoadedKernel> load_ir_text(std::string_view text, std::str
     a.program = build_entry_program(ready, estimate_work(ready), none);
     a.code_kind = backend.code_kind;
     a.code = backend.emit(ready, target);
-    return LoadedKernel::load(std::move(a), error);
+    return device_api(DeviceKind::cpu).load(std::move(a), error);
   } catch (const CompileError &e) {
     error = e.what();
     return nullptr;

@@ -103,7 +103,7 @@ RunResult run_watched(const LoadedKernel &kernel, const CallWords &words, const 
   auto work = [](void *of) {
     Frame &f = *static_cast<Frame *>(of);
     try {
-      f.result = run_here(f.kernel, f.words, &f.cancel);
+      f.result = run_on_device(f.kernel, f.words, &f.cancel);
     } catch (...) {  // from the interpreter; generated code throws nothing
       f.error = std::current_exception();
     }
@@ -125,7 +125,7 @@ void set_runner(Runner runner) { runner_in_force.store(runner); }
 
 RunResult run_by_runner(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   Runner runner = runner_in_force.load();
-  return runner ? runner(kernel, work, words) : run_here(kernel, words, nullptr);
+  return runner ? runner(kernel, work, words) : run_on_device(kernel, words, nullptr);
 }
 
 }  // namespace kw

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 
+#include "runtime/device.h"
 #include "runtime/kernel.h"
 
 namespace kw {
@@ -15,6 +16,7 @@ struct CallWords {
   const int64_t *dims = nullptr;
   const uint64_t *scalars = nullptr;
   int64_t workspace_bytes = 0;
+  Device device{};  ///< of all data
 };
 
 struct RunResult {
@@ -22,7 +24,13 @@ struct RunResult {
   KwFault fault{};
 };
 
-/// Runs the kernel in the calling thread.
+/// Runs the kernel on the device of its data; returns when the results are there.
+inline RunResult run_on_device(const LoadedKernel &kernel, const CallWords &words,
+                               const volatile uint32_t *cancel) {
+  return device_api(words.device.kind).launch(kernel, words, {}, cancel);
+}
+
+/// Runs the kernel on the CPU, in the calling thread.
 RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel);
 
 /// Runs the kernel in another thread while the caller polls: `look` is called at most every 50 ms and returns

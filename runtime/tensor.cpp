@@ -6,7 +6,6 @@
 #include <new>
 
 #include "ir/limits.h"
-#include "runtime/memory/buffer.h"
 #include "runtime/memory/buffer_allocator.h"
 #include "runtime/op_error.h"
 #include "support/hash.h"
@@ -48,14 +47,14 @@ void check_rank(size_t rank) {
 /// Key.
 struct Storage::Key {};
 
-std::shared_ptr<Storage> Storage::allocate(size_t bytes, bool zeroed) {
-  void *data = allocate_buffer(bytes, zeroed);
+std::shared_ptr<Storage> Storage::allocate(size_t bytes, bool zeroed, Device device) {
+  void *data = device_api(device.kind).allocate(device, bytes, zeroed);
   if (!data) throw std::bad_alloc();
-  return make_in_buffer<Storage>(Key{}, data, true, nullptr);
+  return make_in_buffer<Storage>(Key{}, device, data, true, nullptr);
 }
 
 std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function<void()> release) {
-  return make_in_buffer<Storage>(Key{}, data, writable, std::move(release));
+  return make_in_buffer<Storage>(Key{}, Device{}, data, writable, std::move(release));
 }
 
 /// Bytes that foreign code may write, with their hash at the last look.
@@ -119,7 +118,7 @@ Storage::~Storage() {
   if (release_)
     release_();
   else
-    release_buffer(data_);
+    device_api(device_.kind).free(device_, data_);
 }
 
 Tensor::Body::Body(std::shared_ptr<Storage> owner, void *first, DType type, Extents extents, Extents steps)
@@ -141,9 +140,9 @@ Tensor::Body::Body(std::shared_ptr<Storage> owner, void *first, DType type, Exte
   }
 }
 
-Tensor Tensor::make(DType dtype, Extents shape, bool zeroed) {
+Tensor Tensor::make(DType dtype, Extents shape, bool zeroed, Device device) {
   check_shape(shape);
-  auto storage = Storage::allocate(bytes_of(dtype, shape), zeroed);
+  auto storage = Storage::allocate(bytes_of(dtype, shape), zeroed, device);
   void *data = storage->data();
   return Tensor(make_in_buffer<Body>(std::move(storage), data, dtype, shape, Extents()));
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
+#include "runtime/device.h"
 #include "runtime/shape.h"
 
 namespace kw {
@@ -21,16 +22,18 @@ struct Node;  // runtime/calls/tape.h
 /// memory.
 class Storage {
  public:
-  /// Allocates memory from the pool of results; throws std::bad_alloc.
-  static std::shared_ptr<Storage> allocate(size_t bytes, bool zeroed = false);
-  /// Wraps foreign memory. `release` runs once, in any thread, when no tensor needs the memory any more.
+  /// Allocates memory of a device; throws std::bad_alloc, and OpError if there is no such device.
+  static std::shared_ptr<Storage> allocate(size_t bytes, bool zeroed = false, Device device = {});
+  /// Wraps foreign memory of the host. `release` runs once, in any thread, when no tensor needs the memory
+  /// any more.
   static std::shared_ptr<Storage> adopt(void *data, bool writable, std::function<void()> release);
   struct Key;  ///< only the two functions above make one
-  Storage(const Key &, void *data, bool writable, std::function<void()> release)
-      : data_(data), writable_(writable), release_(std::move(release)) {}
+  Storage(const Key &, Device device, void *data, bool writable, std::function<void()> release)
+      : device_(device), data_(data), writable_(writable), release_(std::move(release)) {}
   Storage(const Storage &) = delete;
   ~Storage();
 
+  Device device() const { return device_; }
   void *data() const { return data_; }
   bool writable() const { return writable_; }
   uint64_t writes() const {
@@ -47,9 +50,10 @@ class Storage {
   struct ExposedPart;
   uint64_t writes_to_exposed() const;
 
+  Device device_;
   void *data_;
   bool writable_;
-  std::function<void()> release_;  ///< empty: the memory belongs to the pool
+  std::function<void()> release_;  ///< empty: `allocate` made the memory
   mutable std::atomic<uint64_t> writes_{0};
   mutable std::atomic<ExposedPart *> exposed_{nullptr};
 };
@@ -69,8 +73,12 @@ class Tensor {
   Tensor() = default;  ///< an empty handle: no tensor
   /// Allocates uninitialized row-major memory. Throws std::bad_alloc, and OpError for extents that are
   /// negative or too large.
-  static Tensor empty(DType dtype, Extents shape) { return make(dtype, shape, false); }
-  static Tensor zeros(DType dtype, Extents shape) { return make(dtype, shape, true); }
+  static Tensor empty(DType dtype, Extents shape, Device device = {}) {
+    return make(dtype, shape, false, device);
+  }
+  static Tensor zeros(DType dtype, Extents shape, Device device = {}) {
+    return make(dtype, shape, true, device);
+  }
   static Tensor ones(DType dtype, Extents shape);
   /// Makes a view of memory; row-major if `strides` is empty.
   static Tensor over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,
@@ -85,6 +93,7 @@ class Tensor {
   int64_t size() const;   ///< number of elements
   int64_t bytes() const;  ///< bytes of its elements
   void *data() const { return body_->data; }
+  Device device() const { return body_->storage->device(); }
   Storage &storage() const { return *body_->storage; }
   const std::shared_ptr<Storage> &shared_storage() const { return body_->storage; }
   StrideClass stride_class() const;
@@ -131,7 +140,7 @@ class Tensor {
     AutogradMeta history;
   };
   explicit Tensor(std::shared_ptr<Body> body) : body_(std::move(body)) {}
-  static Tensor make(DType dtype, Extents shape, bool zeroed);
+  static Tensor make(DType dtype, Extents shape, bool zeroed, Device device);
   std::shared_ptr<Body> body_;
 };
 

@@ -100,10 +100,13 @@ void hold(const std::shared_ptr<Library> &library, std::function<R(Args...)> &f)
 /// Makes every function in the rows keep the library loaded.
 void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
   for (OpDef &op : rows.ops) {
-    hold(library, op.infer);
+    hold(library, op.check), hold(library, op.infer);
     for (OpAttr &a : op.attrs) hold(library, a.complaint);
   }
-  for (KernelDef &k : rows.kernels) hold(library, k.run), hold(library, k.predicate.holds);
+  for (KernelDef &k : rows.kernels) {
+    hold(library, k.run), hold(library, k.predicate.holds);
+    hold(library, k.workspace), hold(library, k.make_state);
+  }
   for (GradDef &g : rows.grads) hold(library, g.run);
 }
 

@@ -2,7 +2,9 @@
 #include "runtime/calls/attr.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "ir/scalar_ops.h"
 #include "support/text.h"
 
 namespace kw {
@@ -16,6 +18,9 @@ std::optional<AttrType> element_type(AttrType t) {
     case AttrType::reals: return AttrType::real;
     case AttrType::booleans: return AttrType::boolean;
     case AttrType::texts: return AttrType::text;
+    case AttrType::dtypes: return AttrType::dtype;
+    case AttrType::shape: return AttrType::integer;
+    case AttrType::shapes: return AttrType::shape;
     default: return {};
   }
 }
@@ -52,6 +57,9 @@ std::string_view attr_type_name(AttrType t) {
     case AttrType::reals: return "list of float";
     case AttrType::booleans: return "list of bool";
     case AttrType::texts: return "list of str";
+    case AttrType::dtypes: return "list of dtype";
+    case AttrType::shape: return "shape";
+    case AttrType::shapes: return "list of shape";
   }
   return "";
 }
@@ -79,6 +87,20 @@ bool convert_attr(Attr &a, AttrType t) {
       return a.as<DType>() != nullptr;
     default: return true;
   }
+}
+
+const Attr *find_misfit(const Attr &a, DType word) {
+  if (const auto *items = a.as<std::vector<Attr>>()) {
+    for (const Attr &item : *items)
+      if (const Attr *found = find_misfit(item, word)) return found;
+    return nullptr;
+  }
+  if (const auto *i = a.as<int64_t>(); i && is_int(word))
+    // the bits of the 64-bit number survive a round trip through the word
+    return to_int(from_int(word, *i)) == *i && (word != DType::u64 || *i >= 0) ? nullptr : &a;
+  if (const auto *d = a.as<double>(); d && is_float(word))
+    return std::isinf(to_double(from_double(word, *d))) && !std::isinf(*d) ? &a : nullptr;
+  return nullptr;
 }
 
 }  // namespace kw

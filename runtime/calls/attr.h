@@ -61,10 +61,18 @@ enum class AttrType : uint8_t {
   reals,
   booleans,
   texts,
+  dtypes,
+  shape,  ///< a list of ints; some operators give -1 a meaning
+  shapes,
 };
+constexpr AttrType last_attr_type = AttrType::shapes;
 std::string_view attr_type_name(AttrType t);  ///< "bool", "int", "float", "str", "dtype", "list of int", …
 
 /// Converts the value to this type: an int becomes a float, an int a list of one. Returns false if it cannot.
 bool convert_attr(Attr &a, AttrType t);
+
+/// Returns the first number in an attribute, itself or in its lists, that a word of this dtype cannot hold;
+/// null if there is none. A float holds what rounds to a finite number, infinities and NaN.
+const Attr *find_misfit(const Attr &a, DType word);
 
 }  // namespace kw

@@ -14,6 +14,12 @@ namespace {
 /// Returns the name of a dtype for a message; "any" for an open one.
 std::string dtype_text(std::optional<DType> t) { return t ? std::string(numpy_name(*t)) : "any"; }
 
+/// Returns "one tensor", "3 tensors", "at least 2 tensors" or "1 to 3 tensors".
+std::string count_text(uint64_t min, uint64_t max) {
+  if (min == max) return min == 1 ? "one tensor" : counted(min, "tensor");
+  return max >= any_number ? cat("at least ", counted(min, "tensor")) : cat(min, " to ", max, " tensors");
+}
+
 /// Checks the number of tensors of each declared input. Throws OpError that names the first wrong input.
 void check_inputs(const OpCall &call) {
   const OpDef &def = call.op->def;
@@ -29,13 +35,32 @@ void check_inputs(const OpCall &call) {
   for (size_t i = 0; i < def.inputs.size(); ++i) {
     const OpInput &declared = def.inputs[i];
     size_t n = counted_inputs ? call.counts[i] : 1;
-    if (declared.arity != Arity::dynamic && n != 1)
+    if (!declared.is_list() && n != 1)
       throw_type_error(
           cat("input '", declared.name, "' of ", def.name, " is one tensor, but ", n, " were given"));
+    if (declared.is_list() && (n < declared.min || n > declared.max))
+      throw_type_error(cat("input '", declared.name, "' of ", def.name, " is ",
+                           count_text(declared.min, declared.max), ", but ", n, " were given"));
     for (size_t k = flat; k < flat + n; ++k)
-      if (k >= call.inputs.size() || (!call.inputs[k] && declared.arity != Arity::optional))
+      if (k >= call.inputs.size() || (!call.inputs[k] && !declared.is_optional()))
         throw_type_error(cat("input '", declared.name, "' of ", def.name, " is missing"));
     flat += n;
+  }
+}
+
+/// Checks how many tensors of each output a call asks for. Throws OpError.
+void check_out_counts(const OpCall &call) {
+  const OpDef &def = call.op->def;
+  if (call.out_counts.empty()) return;
+  if (call.out_counts.size() != def.outputs.size())
+    throw_type_error(cat(def.name, " has ", counted(def.outputs.size(), "output"), ", but the call counts ",
+                         call.out_counts.size()));
+  for (size_t i = 0; i < def.outputs.size(); ++i) {
+    const OpOutput &declared = def.outputs[i];
+    if (call.out_counts[i] < declared.min || call.out_counts[i] > declared.max)
+      throw_type_error(cat("output '", declared.name, "' of ", def.name, " is ",
+                           count_text(declared.min, declared.max), ", but the call asks for ",
+                           call.out_counts[i]));
   }
 }
 
@@ -54,6 +79,9 @@ void check_attrs(OpCall &call) {
     if (!left_open && !convert_attr(value, declared.type))
       throw_type_error(cat("attribute '", declared.name, "' of ", def.name, " must be ",
                            attr_type_name(declared.type), ", but got ", attr_text(value)));
+    if (const Attr *misfit = declared.word ? find_misfit(value, *declared.word) : nullptr)
+      throw_value_error(cat("attribute '", declared.name, "' of ", def.name, ": ", attr_text(*misfit),
+                            " does not fit into ", numpy_name(*declared.word)));
     std::string complaint = declared.complaint ? declared.complaint(value) : "";
     if (!complaint.empty())
       throw_value_error(cat("attribute '", declared.name, "' of ", def.name, " ", complaint));
@@ -73,8 +101,8 @@ void check_attrs(OpCall &call) {
 std::string why_not(const KernelDef &k, const OpCall &call, std::span<const TensorType> outputs) {
   if (call.kind && *call.kind != k.kind)
     return cat("is no ", body_name(*call.kind), ", which the call asks for");
-  if (k.device != call.device)
-    return cat("runs on ", device_name(k.device), ", not on ", device_name(call.device));
+  if (k.device && *k.device != call.device.kind)
+    return cat("runs on ", device_name(*k.device), ", not on ", device_name(call.device.kind));
   size_t inputs = call.inputs.size(), count = inputs + outputs.size();
   auto fits = [&](const DTypeRow &row) {
     for (size_t i = 0; i < std::min(count, row.size()); ++i) {
@@ -109,11 +137,16 @@ void check_outputs(const OpCall &call, const KernelDef &k, std::span<const Tenso
                    const std::vector<Tensor> &outputs) {
   const OpDef &def = call.op->def;
   if (!def.infer) {
-    if (!def.variable_outputs && outputs.size() != def.outputs.size())
-      throw_runtime_error(cat(kernel_text(k), " of ", def.name, " makes ", counted(outputs.size(), "output"),
-                              ", but ", def.outputs.size(), def.outputs.size() == 1 ? " is" : " are",
-                              " declared"));
-    return;
+    uint64_t least = 0, most = 0;
+    for (size_t i = 0; i < def.outputs.size(); ++i) {
+      least += call.out_counts.empty() ? def.outputs[i].min : call.out_counts[i];
+      most += call.out_counts.empty() ? def.outputs[i].max : call.out_counts[i];
+    }
+    if (outputs.size() >= least && outputs.size() <= most) return;
+    std::string declared =
+        least == most ? cat(least, least == 1 ? " is" : " are") : cat(count_text(least, most), " are");
+    throw_runtime_error(cat(kernel_text(k), " of ", def.name, " makes ", counted(outputs.size(), "output"),
+                            ", but ", declared, " declared"));
   }
   if (types.size() != outputs.size())
     throw_runtime_error(cat(kernel_text(k), " of ", def.name, " makes ", counted(outputs.size(), "output"),
@@ -129,9 +162,25 @@ void check_outputs(const OpCall &call, const KernelDef &k, std::span<const Tenso
 
 }  // namespace
 
+/// Sets the device of a call to that of its tensors. Throws OpError if they lie on several devices.
+static void find_device(OpCall &call) {
+  const Tensor *first = nullptr;
+  for (const Tensor &t : call.inputs) {
+    if (!t) continue;
+    if (!first) first = &t;
+    if (t.device() == first->device()) continue;
+    throw_value_error(cat(call.op->def.name, ": tensors of one call must lie on one device, but got ",
+                          device_text(first->device()), " and ", device_text(t.device())));
+  }
+  if (first) call.device = first->device();
+}
+
 void check_call(OpCall &call) {
   check_inputs(call);
+  check_out_counts(call);
+  find_device(call);
   check_attrs(call);
+  if (call.op->def.check) call.op->def.check(call);
 }
 
 const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> outputs) {
@@ -166,6 +215,43 @@ const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> 
   return *best;
 }
 
+namespace {
+
+/// Returns the outputs that a kernel writes: new memory, or inputs that it changes in place.
+std::vector<Tensor> allocate_outputs(const OpCall &call, const KernelDef &k,
+                                     std::span<const TensorType> types) {
+  std::vector<Tensor> out;
+  if (k.makes_outputs) return out;
+  out.reserve(types.size());
+  for (const TensorType &t : types) out.push_back(Tensor::empty(t.dtype, t.shape, call.device));
+  for (auto [output, input] : k.in_place)
+    if (output < out.size() && input < call.inputs.size()) out[output] = call.inputs[input];
+  return out;
+}
+
+/// Returns what the kernel keeps between its runs; null if it keeps nothing.
+void *state_of(const KernelDef &k, const OpCall &call) {
+  if (!k.state) return nullptr;
+  std::scoped_lock lock(k.state->mutex);
+  if (!k.state->value) k.state->value = k.make_state(call);
+  return k.state->value.get();
+}
+
+/// Runs a kernel with all that it gets.
+void run_kernel(const KernelDef &k, KernelContext &x) {
+  x.outputs = allocate_outputs(x.call, k, x.types);
+  x.state = state_of(k, x.call);
+  std::shared_ptr<Storage> workspace;
+  if (size_t bytes = k.workspace ? k.workspace(x.call, x.types) : 0) {
+    workspace = Storage::allocate(bytes, false, x.call.device);
+    x.workspace = {static_cast<std::byte *>(workspace->data()), bytes};
+  }
+  GradModeGuard off(false);  // calls made by a kernel are part of it
+  k.run(x);
+}
+
+}  // namespace
+
 std::vector<Tensor> call_op(OpCall call) {
   check_call(call);
   std::vector<TensorType> types;
@@ -174,13 +260,11 @@ std::vector<Tensor> call_op(OpCall call) {
   bool recorded = is_recorded(call);
   // counted before the run, so that record() can detect which inputs the kernel wrote
   std::vector<uint64_t> writes = recorded ? count_writes(call.inputs) : std::vector<uint64_t>();
-  std::vector<Tensor> outputs;
-  {
-    GradModeGuard off(false);  // calls made by a kernel are part of it
-    outputs = kernel.run(call, types);
-  }
+  KernelContext x{call, types};
+  run_kernel(kernel, x);
+  std::vector<Tensor> outputs = std::move(x.outputs);
   check_outputs(call, kernel, types, outputs);
-  if (recorded) record(std::move(call), outputs, writes);
+  if (recorded) record(std::move(call), outputs, writes, std::move(x.saved));
   return outputs;
 }
 
@@ -188,7 +272,7 @@ std::vector<Tensor> call_op(std::string_view name, std::vector<Tensor> inputs, A
   OpCall call{registry().need(name), std::move(inputs), std::move(attrs)};
   // a single dynamic input takes all tensors; with other inputs the caller must give the counts
   for (const OpInput &i : call.op->def.inputs)
-    if (i.arity == Arity::dynamic && call.op->def.inputs.size() == 1)
+    if (i.is_list() && call.op->def.inputs.size() == 1)
       call.counts = {static_cast<uint32_t>(call.inputs.size())};
   return call_op(std::move(call));
 }

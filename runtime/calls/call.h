@@ -12,9 +12,10 @@ struct OpCall {
   std::shared_ptr<const Operator> op;
   std::vector<Tensor> inputs;  ///< those of a dynamic input are adjacent; an omitted optional one is empty
   Attrs attrs = {};
-  std::vector<uint32_t> counts = {};  ///< tensors per declared input; if empty, one each
-  Device device = Device::cpu;
-  std::optional<BodyKind> kind = {};  ///< if set, only kernels of this kind may run
+  std::vector<uint32_t> counts = {};      ///< tensors per declared input; if empty, one each
+  std::vector<uint32_t> out_counts = {};  ///< tensors per declared output; if empty, the operator decides
+  Device device = {};                     ///< of its tensors; check_call sets it
+  std::optional<BodyKind> kind = {};      ///< if set, only kernels of this kind may run
 
   const Attr *attr(std::string_view name) const { return find_attr(attrs, name); }
   /// Returns the attribute's value. The call must be checked.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "runtime/launch.h"
 #include "runtime/op_error.h"
@@ -50,8 +51,17 @@ OperandWords::OperandWords(std::span<const Operand> operands) {
   }
 }
 
+/// Returns a given tensor in the shape of an output; an empty one if it does not fit.
+static Tensor fitting(const Tensor &given, const ParamRecord &p, Extents shape) {
+  if (!given || given.dtype() != p.dtype || !given.is_contiguous()) return {};
+  if (std::ranges::equal(given.shape(), shape)) return given;
+  int64_t size = 1;
+  for (int64_t e : shape) size *= e;
+  return size == given.size() ? given.reshaped(shape) : Tensor();
+}
+
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
-                                 OperandWords &call) {
+                                 OperandWords &call, std::span<const Tensor> given) {
   std::vector<Tensor> outputs;
   const auto &params = kernel.artifact().params;
   outputs.reserve(static_cast<size_t>(
@@ -60,7 +70,11 @@ std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int
   for (const ParamRecord &p : params) {
     if (p.mode != ParamMode::out) continue;
     Extents shape = out_extents.subspan(at, p.rank);
-    Tensor out = p.fill == Fill::zero ? Tensor::zeros(p.dtype, shape) : Tensor::empty(p.dtype, shape);
+    Tensor out = outputs.size() < given.size() ? fitting(given[outputs.size()], p, shape) : Tensor();
+    if (!out)
+      out = p.fill == Fill::zero ? Tensor::zeros(p.dtype, shape) : Tensor::empty(p.dtype, shape);
+    else if (p.fill == Fill::zero)
+      std::memset(out.data(), 0, static_cast<size_t>(out.bytes()));
     call.data.push_back(out.data());
     outputs.push_back(std::move(out));
     at += p.rank;
@@ -68,15 +82,33 @@ std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int
   return outputs;
 }
 
+/// Returns the number of a parameter among the outputs.
+static size_t output_number(const Artifact &a, uint32_t param) {
+  auto outputs = std::span(a.params).first(param);
+  return static_cast<size_t>(
+      std::ranges::count_if(outputs, [](const ParamRecord &p) { return p.mode == ParamMode::out; }));
+}
+
+/// Sorts tensors for the results of a kernel by its outputs.
+static std::vector<Tensor> by_output(const Artifact &a, std::span<const Tensor> for_results) {
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < std::min(for_results.size(), a.results.size()); ++i) {
+    uint32_t param = a.results[i];
+    if (a.params[param].mode != ParamMode::out) continue;
+    size_t number = output_number(a, param);
+    if (out.size() <= number) out.resize(number + 1);
+    out[number] = for_results[i];
+  }
+  return out;
+}
+
 /// Returns the results of a kernel: outputs, and arguments that it changed.
 static std::vector<Tensor> pick_results(const Artifact &a, const std::vector<Tensor> &outputs,
                                         std::span<const Operand> operands) {
   std::vector<Tensor> results;
   for (uint32_t param : a.results) {
-    size_t number = 0;
-    for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
     const ParamRecord &p = a.params[param];
-    results.push_back(p.mode == ParamMode::out ? outputs[number]
+    results.push_back(p.mode == ParamMode::out ? outputs[output_number(a, param)]
                                                : std::get<Tensor>(operands[static_cast<size_t>(p.arg)]));
   }
   return results;
@@ -185,16 +217,17 @@ LoopKernel::Entry LoopKernel::enter_call(Known &v, const Call &call, std::unique
   return {v.use_plain ? v.plain : v.main, v.out_extents, v.workspace, v.work};
 }
 
-std::vector<Tensor> LoopKernel::operator()(std::span<const Operand> operands) {
+std::vector<Tensor> LoopKernel::operator()(std::span<const Operand> operands,
+                                           std::span<const Tensor> outputs) {
   try {
-    return run(operands);
+    return run(operands, outputs);
   } catch (ResolvedError &e) {
     e.path = source_.path;
     throw;
   }
 }
 
-std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
+std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands, std::span<const Tensor> given) {
   std::unique_lock lock(mutex_);
   if (!parameters_) parameters_ = parameter_names(source_).size();
   if (*parameters_ != operands.size())
@@ -208,7 +241,8 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands) {
   Entry entry = enter_call(v, call, lock);
   lock.unlock();
 
-  std::vector<Tensor> outputs = make_outputs(*entry.kernel, entry.out_extents, call);
+  std::vector<Tensor> outputs =
+      make_outputs(*entry.kernel, entry.out_extents, call, by_output(entry.kernel->artifact(), given));
   call.extents.append(call.strides);
   RunResult r = run_by_runner(*entry.kernel, entry.work,
                               {call.data.data(), call.extents.data(), call.scalars.data(), entry.workspace});

@@ -32,9 +32,10 @@ struct OperandWords {
   void add(const Tensor &t);
 };
 
-/// Makes tensors for the outputs of a kernel, in their order, and appends their pointers to `call.data`.
+/// Makes tensors for the outputs of a kernel, in their order, and appends their pointers to `call.data`. A
+/// tensor of `given` that is row-major, and has the dtype and size of its output, is used in its place.
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
-                                 OperandWords &call);
+                                 OperandWords &call, std::span<const Tensor> given = {});
 
 /// One kernel given as text, with one specialization per signature of its calls. Specializations live as long
 /// as the kernel.
@@ -43,12 +44,14 @@ class LoopKernel {
   /// `text` is one `def` of the function `name`; errors give `path` as its location.
   LoopKernel(std::string name, std::string text, std::string path, CodegenOptions options = {});
 
-  /// Runs the kernel and returns its results: new tensors, or arguments that it changed. Thread-safe. Throws
-  /// ResolvedError for errors of the language, the types or the run, OpError for wrong arguments, and
-  /// std::bad_alloc.
-  std::vector<Tensor> operator()(std::span<const Operand> operands);
-  std::vector<Tensor> operator()(std::initializer_list<Operand> operands) {
-    return (*this)(std::span<const Operand>(operands.begin(), operands.size()));
+  /// Runs the kernel and returns its results: new tensors, or arguments that it changed. Writes new tensors
+  /// into those of `outputs` that fit (make_outputs), which must share no memory with the operands.
+  /// Thread-safe. Throws ResolvedError for errors of the language, the types or the run, OpError for wrong
+  /// arguments, and std::bad_alloc.
+  std::vector<Tensor> operator()(std::span<const Operand> operands, std::span<const Tensor> outputs = {});
+  std::vector<Tensor> operator()(std::initializer_list<Operand> operands,
+                                 std::span<const Tensor> outputs = {}) {
+    return (*this)(std::span<const Operand>(operands.begin(), operands.size()), outputs);
   }
 
   const std::string &name() const { return name_; }
@@ -68,7 +71,7 @@ class LoopKernel {
   };
 
   /// Runs the call; operator() adds the path of the text to its errors.
-  std::vector<Tensor> run(std::span<const Operand> operands);
+  std::vector<Tensor> run(std::span<const Operand> operands, std::span<const Tensor> outputs);
   Known &find_version(const Call &call, std::unique_lock<std::mutex> &lock);
   /// Finds or compiles one body; `lock` is released meanwhile. Throws ResolvedError and std::bad_alloc.
   std::shared_ptr<const LoadedKernel> obtain(const Request &r, std::unique_lock<std::mutex> &lock);

@@ -49,12 +49,23 @@ void check_names(const OpDef &op, Faults &faults) {
   for (const OpInput &i : op.inputs) note(i.name);
   for (const OpAttr &a : op.attrs) note(a.name);
   seen.clear();  // an output may have the name of an input
-  for (const std::string &name : op.outputs) note(name);
+  for (const OpOutput &o : op.outputs) note(o.name);
+  auto note_range = [&](std::string_view what, const std::string &name, uint32_t min, uint32_t max) {
+    if (min > max || max == 0)
+      faults.add(cat("operator '", op.name, "'", from(op.source), ": ", what, " '", name, "' is declared as ",
+                     min, " to ", max, " tensors"));
+  };
+  for (const OpInput &i : op.inputs) note_range("input", i.name, i.min, i.max);
+  for (const OpOutput &o : op.outputs) note_range("output", o.name, o.min, o.max);
   for (const OpAttr &a : op.attrs) {
     Attr fallback = a.fallback.value_or(Attr());
     if (a.fallback && !fallback.is_none() && !convert_attr(fallback, a.type))
       faults.add(cat("operator '", op.name, "'", from(op.source), ": the default of attribute '", a.name,
                      "' is ", attr_text(*a.fallback), ", but its type is ", attr_type_name(a.type)));
+    const Attr *misfit = a.word ? find_misfit(fallback, *a.word) : nullptr;
+    if (misfit)
+      faults.add(cat("operator '", op.name, "'", from(op.source), ": the default ", attr_text(*misfit),
+                     " of attribute '", a.name, "' does not fit into ", numpy_name(*a.word)));
   }
 }
 
@@ -63,8 +74,9 @@ void check_names(const OpDef &op, Faults &faults) {
 void check_kernel(const OpDef &op, const KernelDef &k, Faults &faults) {
   std::string what = cat("kernel ", body_name(k.kind), " of '", op.name, "'", from(k.source), ": ");
   if (!k.run) faults.add(what + "it has no code");
-  bool is_dynamic = op.variable_outputs || std::any_of(op.inputs.begin(), op.inputs.end(),
-                                                       [](auto &i) { return i.arity == Arity::dynamic; });
+  bool is_dynamic =
+      std::any_of(op.inputs.begin(), op.inputs.end(), [](const OpInput &i) { return i.is_list(); }) ||
+      std::any_of(op.outputs.begin(), op.outputs.end(), [](const OpOutput &o) { return o.min != o.max; });
   size_t count = op.inputs.size() + op.outputs.size();
   for (const DTypeRow &row : k.rows)
     if (!is_dynamic && row.size() != count)
@@ -87,8 +99,6 @@ void check_grad(const GradDef &g, Faults &faults) {
 }
 
 }  // namespace
-
-std::string_view device_name(Device d) { return d == Device::cpu ? "CPU" : "CUDA"; }
 
 std::string_view body_name(BodyKind k) {
   constexpr std::string_view names[] = {"CppKernel", "AotSymbol", "JitLoop", "PyFunc"};
@@ -131,6 +141,7 @@ void Registry::commit(Registration rows) {
       continue;
     }
     check_kernel(op->def, k, faults);
+    if (k.make_state) k.state = std::make_shared<StateOfKernel>();
     op->kernels.push_back(std::move(k));
   }
   for (GradDef &g : rows.grads) {
@@ -227,7 +238,10 @@ std::shared_ptr<const Operator> make_op(OpDef def, std::vector<KernelDef> kernel
                                         std::optional<GradDef> grad) {
   Faults faults;
   check_names(def, faults);
-  for (const KernelDef &k : kernels) check_kernel(def, k, faults);
+  for (KernelDef &k : kernels) {
+    check_kernel(def, k, faults);
+    if (k.make_state) k.state = std::make_shared<StateOfKernel>();
+  }
   if (grad) check_grad(*grad, faults);
   faults.throw_if_any();
   return std::make_shared<const Operator>(Operator{std::move(def), std::move(kernels), std::move(grad)});

@@ -17,17 +17,24 @@ namespace kw {
 struct OpCall;  // runtime/calls/call.h
 struct GradCall;
 
-enum class Device : uint8_t { cpu, cuda };
-std::string_view device_name(Device d);
+constexpr uint32_t any_number = UINT32_MAX;
 
-/// The number of tensors of an input. optional: one tensor or none; dynamic: any number of tensors.
-enum class Arity : uint8_t { required, optional, dynamic };
-
-/// A declared input of an operator.
+/// A declared input of an operator: one tensor; one or none; or a list of tensors.
 struct OpInput {
   std::string name;
-  Arity arity = Arity::required;
-  bool is_mutable = false;  ///< kernels may write it
+  uint32_t min = 1, max = 1;  ///< number of tensors; if max is 1, a call gives one, empty if it is omitted
+  bool is_mutable = false;    ///< kernels may write it
+
+  static OpInput optional(std::string name) { return {std::move(name), 0, 1}; }
+  static OpInput list(std::string name, uint32_t min = 0) { return {std::move(name), min, any_number}; }
+  bool is_optional() const { return min == 0 && max == 1; }
+  bool is_list() const { return max > 1; }
+};
+
+/// A declared output of an operator, and how many tensors a call may make of it.
+struct OpOutput {
+  std::string name;
+  uint32_t min = 1, max = 1;
 };
 
 /// A declared attribute of an operator. Without a fallback every call must give it.
@@ -36,6 +43,7 @@ struct OpAttr {
   AttrType type = AttrType::any;
   std::optional<Attr> fallback = {};                        ///< value if a call gives none
   std::function<std::string(const Attr &)> complaint = {};  ///< returns the error in a value, or ""
+  std::optional<DType> word = {};  ///< the type that kernels read its numbers as, if not int64 or float64
 };
 
 /// The dtype and shape of a tensor.
@@ -49,12 +57,13 @@ struct TensorType {
 struct OpDef {
   std::string name;  ///< "namespace::name"
   std::vector<OpInput> inputs;
-  std::vector<std::string> outputs;
+  std::vector<OpOutput> outputs;
   std::vector<OpAttr> attrs = {};
+  /// Throws OpError for a call whose tensors or attributes do not fit together. Runs before `infer`.
+  std::function<void(const OpCall &)> check = {};
   /// Returns the types of the outputs of a call; throws OpError. If empty, the kernel decides them.
   std::function<std::vector<TensorType>(const OpCall &)> infer = {};
-  std::string source = {};        ///< place of the definition, "file:line", for messages
-  bool variable_outputs = false;  ///< the number of outputs depends on the call
+  std::string source = {};  ///< place of the definition, "file:line", for messages
 };
 
 /// The kind of a kernel's code; preferred kinds come first.
@@ -70,18 +79,40 @@ struct Predicate {
   std::function<bool(const OpCall &)> holds = {};
 };
 
+/// One run of a kernel: what it gets, and what it gives.
+struct KernelContext {
+  const OpCall &call;                      ///< inputs, attributes, device
+  std::span<const TensorType> types = {};  ///< of the outputs; empty if the operator does not infer them
+  /// The outputs, in new memory that holds anything, or inputs that the kernel changes in place. Empty if the
+  /// kernel makes them: it then sets them.
+  std::vector<Tensor> outputs = {};
+  std::span<std::byte> workspace = {};  ///< of KernelDef::workspace bytes, for the time of the run
+  DeviceStream stream = {};             ///< in which it runs
+  std::vector<Tensor> saved = {};       ///< set by the kernel; the gradient finds them in GradCall
+  void *state = nullptr;                ///< what KernelDef::make_state made for this kernel
+};
+
+/// What a kernel keeps between its runs: made by the first one.
+struct StateOfKernel {
+  std::mutex mutex;
+  std::shared_ptr<void> value;
+};
+
 /// Code that runs calls of one operator, with the conditions under which it can run a call.
 struct KernelDef {
   std::string op;
   BodyKind kind = BodyKind::cpp_kernel;
-  /// Makes the outputs. Their types are passed if the operator infers them. May throw.
-  std::function<std::vector<Tensor>(const OpCall &, std::span<const TensorType>)> run;
-  Device device = Device::cpu;
-  std::vector<DTypeRow> rows = {};  ///< if empty, any dtypes
+  std::function<void(KernelContext &)> run;            ///< computes the outputs; may throw
+  std::optional<DeviceKind> device = DeviceKind::cpu;  ///< if empty, any
+  std::vector<DTypeRow> rows = {};                     ///< if empty, any dtypes
   Predicate predicate = {};
   int priority = 0;
   std::vector<std::pair<uint32_t, uint32_t>> in_place = {};  ///< (output, input returned as it)
   std::string source = {};
+  bool makes_outputs = false;  ///< outputs are not allocated before the run though their types are inferred
+  std::function<size_t(const OpCall &, std::span<const TensorType>)> workspace = {};  ///< bytes of a run
+  std::function<std::shared_ptr<void>(const OpCall &)> make_state = {};
+  std::shared_ptr<StateOfKernel> state = {};  ///< set by the registry where `make_state` is given
 };
 
 /// The kind of a gradient. graph: operator calls made in C++; function: C++ code that computes it; py_bprop:

@@ -64,6 +64,9 @@ void check_unwritten(const Node &n) {
   for (size_t i = 0; op.grad->saves_outputs && i < n.saved_outputs.size(); ++i)
     if (!is_as_it_was(n.saved_outputs[i], n.call.inputs.size() + i))
       refuse(op, cat("cannot be computed: output ", i, " was written after the call"));
+  for (size_t i = 0; i < n.saved.size(); ++i)
+    if (!is_as_it_was(n.saved[i], n.call.inputs.size() + n.saved_outputs.size() + i))
+      refuse(op, "cannot be computed: memory that its kernel saved was written after the call");
 }
 
 /// Throws OpError unless a gradient has one value per input, each empty or of the dtype and shape of that
@@ -193,7 +196,7 @@ class Backward {
       outputs[i] = n->saved_outputs[i].detached();
       outputs[i].set_history({n, i, outputs[i].storage().writes()});
     }
-    std::vector<Tensor> of_inputs = op.grad->run({n->call, outputs, grads});
+    std::vector<Tensor> of_inputs = op.grad->run({n->call, outputs, grads, n->saved});
     check_gradients(*n, of_inputs);
     for (size_t i = 0; i < of_inputs.size(); ++i)
       if (of_inputs[i] && n->call.inputs[i]) add(n->call.inputs[i], std::move(of_inputs[i]));
@@ -309,8 +312,11 @@ std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
   return out;
 }
 
-void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes) {
+void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes,
+            std::vector<Tensor> saved) {
   auto node = make_in_buffer<Node>();
+  // without history: an output among them would keep this node alive forever
+  for (const Tensor &t : saved) node->saved.push_back(t ? t.detached() : t);
   std::vector<uint64_t> now = count_writes(call.inputs);
   for (Tensor &out : outputs)
     for (size_t i = 0; i < call.inputs.size(); ++i)
@@ -335,6 +341,7 @@ void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_
   }
   node->writes = std::move(now);
   for (const Tensor &out : node->saved_outputs) node->writes.push_back(writes_into(out));
+  for (const Tensor &t : node->saved) node->writes.push_back(writes_into(t));
   node->number = next_number++;
   node->recorder = present_recorder();
   node->call = std::move(call);

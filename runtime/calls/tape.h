@@ -17,6 +17,7 @@ struct GradCall {
   const OpCall &call;
   const std::vector<Tensor> &outputs;  ///< empty tensors if the gradient does not save them
   const std::vector<Tensor> &grads;    ///< one per output; zeros if the result does not depend on it
+  const std::vector<Tensor> &saved;    ///< KernelContext::saved
 };
 
 /// A period in which a thread records calls for a gradient.
@@ -43,8 +44,9 @@ struct Node {
   OpCall call;  ///< the call; its inputs keep their history
   /// The outputs, if the gradient saves them; without history, which would keep this node alive forever.
   std::vector<Tensor> saved_outputs;
+  std::vector<Tensor> saved;  ///< by the kernel
   std::vector<TensorType> output_types;
-  std::vector<uint64_t> writes;  ///< count_writes of inputs, then outputs, when it was recorded
+  std::vector<uint64_t> writes;  ///< of inputs, then saved outputs, then `saved`, when it was recorded
   std::string written;           ///< name of an input that the kernel itself wrote, or ""
   uint64_t number = 0;           ///< grows with time: later calls have greater numbers
   std::shared_ptr<const Tape> recorder{};
@@ -80,8 +82,10 @@ bool is_recorded(const OpCall &call);
 /// Returns how often the memory of each tensor was written so far.
 std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors);
 /// Records the node of a finished call and gives the outputs their history. `writes`: count_writes of the
-/// inputs before the call. Outputs that are unchanged inputs become new tensors.
-void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes);
+/// inputs before the call; `saved`: tensors that the kernel keeps for its gradient. Outputs that are
+/// unchanged inputs become new tensors.
+void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes,
+            std::vector<Tensor> saved = {});
 
 /// Returns the gradients of the sum of outputs · seeds by each of `wrt`; an empty Tensor if the outputs do
 /// not depend on it. An empty seed counts as ones. The backward calls are recorded if the thread records.

@@ -97,8 +97,8 @@ void add_unary(Registration &to, const Unary &u) {
   row.infer = [result](const OpCall &c) {
     return std::vector<TensorType>{{result(c), shape_of(c.inputs[0])}};
   };
-  row.run = [&kernel, result](const OpCall &c, std::span<const TensorType>) {
-    return kernel({converted(c.inputs[0], result(c))});
+  row.run = [&kernel](KernelContext &x) {
+    run_into(x, kernel, {converted(x.call.inputs[0], x.types[0].dtype)});
   };
   row.grad = [grad = u.grad](const GradCall &g) {
     const Tensor &x = g.call.inputs[0];
@@ -188,10 +188,10 @@ void add_binary(Registration &to, const Binary &b) {
     DType t = operand_dtype(c);
     return std::vector<TensorType>{{compares ? DType::b1 : t, common_shape(c)}};
   };
-  row.run = [&kernel, operand_dtype](const OpCall &c, std::span<const TensorType> types) {
-    DType t = operand_dtype(c);
-    auto operand = [&](const Tensor &x) { return converted(x, t).broadcast(types[0].shape); };
-    return kernel({operand(c.inputs[0]), operand(c.inputs[1])});
+  row.run = [&kernel, operand_dtype](KernelContext &x) {
+    DType t = operand_dtype(x.call);
+    auto operand = [&](const Tensor &of) { return converted(of, t).broadcast(x.types[0].shape); };
+    run_into(x, kernel, {operand(x.call.inputs[0]), operand(x.call.inputs[1])});
   };
   row.grad = [grad = b.grad](const GradCall &g) {
     const Tensor &x = g.call.inputs[0], &y = g.call.inputs[1];
@@ -217,9 +217,9 @@ void add_select(Registration &to) {
     auto values = broadcast_shape(c.inputs[1].shape(), c.inputs[2].shape());
     return std::vector<TensorType>{{c.inputs[1].dtype(), broadcast_shape(c.inputs[0].shape(), values)}};
   };
-  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
-    Extents shape = types[0].shape;
-    return kernel({c.inputs[1].broadcast(shape), c.inputs[2].broadcast(shape), c.inputs[0].broadcast(shape)});
+  row.run = [&kernel](KernelContext &x) {
+    auto operand = [&](size_t i) { return x.call.inputs[i].broadcast(x.types[0].shape); };
+    run_into(x, kernel, {operand(1), operand(2), operand(0)});
   };
   row.grad = [](const GradCall &g) {
     const Tensor &condition = g.call.inputs[0], &dy = g.grads[0];
@@ -240,10 +240,8 @@ void add_cast(Registration &to) {
   row.infer = [](const OpCall &c) {
     return std::vector<TensorType>{{c.get<DType>("dtype"), shape_of(c.inputs[0])}};
   };
-  row.run = [](const OpCall &c, std::span<const TensorType>) {
-    Tensor y = converted(c.inputs[0], c.get<DType>("dtype"));
-    return Tensors{y};
-  };
+  row.run = [](KernelContext &x) { x.outputs = {converted(x.call.inputs[0], x.types[0].dtype)}; };
+  row.makes_outputs = true;  // the input itself if it has the dtype
   row.grad = [](const GradCall &g) {
     DType from = g.call.inputs[0].dtype();
     bool goes_on = is_float(from) && is_float(g.call.get<DType>("dtype"));  // to integers it has steps

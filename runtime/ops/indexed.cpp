@@ -83,9 +83,9 @@ void add_gather(Registration &to) {
     need_index(c, 1);
     return std::vector<TensorType>{{c.inputs[0].dtype(), gathered_shape(c)}};
   };
-  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
-    Tensor y = kernel({around(c.inputs[0], axis_of(c), 1), flat(c.inputs[1])})[0];
-    return Tensors{y.reshaped(types[0].shape)};
+  row.run = [&kernel](KernelContext &x) {
+    const OpCall &c = x.call;
+    run_into(x, kernel, {around(c.inputs[0], axis_of(c), 1), flat(c.inputs[1])});
   };
   row.grad = [](const GradCall &g) {
     return Tensors{call_op("kw::scatter_add", {zeros_like(g.call.inputs[0]), g.call.inputs[1], g.grads[0]},
@@ -112,11 +112,11 @@ void add_scatter(Registration &to) {
       throw_value_error(cat(call_text(c), ": 'updates' must be ", type_text(x.dtype(), shape)));
     return std::vector<TensorType>{type_of(x)};
   };
-  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
-    size_t axis = axis_of(c);
-    Tensor y = kernel(
-        {around(c.inputs[0], axis, 1), flat(c.inputs[1]), around(c.inputs[2], axis, c.inputs[1].rank())})[0];
-    return Tensors{y.reshaped(types[0].shape)};
+  row.run = [&kernel](KernelContext &x) {
+    const auto &inputs = x.call.inputs;
+    size_t axis = axis_of(x.call);
+    run_into(x, kernel,
+             {around(inputs[0], axis, 1), flat(inputs[1]), around(inputs[2], axis, inputs[1].rank())});
   };
   row.grad = [](const GradCall &g) {
     Tensor by_updates = call_op("kw::gather", {g.grads[0], g.call.inputs[1]}, g.call.attrs)[0];
@@ -140,8 +140,8 @@ void add_one_hot(Registration &to) {
     shape.push_back(c.get<int64_t>("depth"));
     return std::vector<TensorType>{{DType::f32, std::move(shape)}};
   };
-  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
-    return Tensors{kernel({flat(c.inputs[0]), c.get<int64_t>("depth")})[0].reshaped(types[0].shape)};
+  row.run = [&kernel](KernelContext &x) {
+    run_into(x, kernel, {flat(x.call.inputs[0]), x.call.get<int64_t>("depth")});
   };
   row.no_gradient = "it is a function of integers";
   add_row(to, std::move(row));

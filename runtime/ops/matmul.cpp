@@ -95,13 +95,12 @@ void register_matmul(Registration &to) {
   row.attrs = {{"transpose_a", AttrType::boolean, Attr(false)},
                {"transpose_b", AttrType::boolean, Attr(false)}};
   row.infer = [dtype](const OpCall &c) { return std::vector<TensorType>{{dtype(c), read_product(c).shape}}; };
-  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
-    Product p = read_product(c);
+  row.run = [&kernel](KernelContext &x) {
+    Product p = read_product(x.call);
     // 16-bit floats are multiplied and summed in float32 and rounded once, at the end
-    DType working = working_dtype(types[0].dtype);
-    auto operand = [&](const Tensor &x) { return batched(converted(x, working), p.batch); };
-    Tensor z = kernel({operand(p.a), operand(p.b)})[0];
-    return Tensors{converted(z.reshaped(types[0].shape), types[0].dtype)};
+    DType working = working_dtype(x.types[0].dtype);
+    auto operand = [&](const Tensor &of) { return batched(converted(of, working), p.batch); };
+    run_into(x, kernel, {operand(p.a), operand(p.b)});
   };
   row.grad = gradient;
   row.saves_outputs = false;

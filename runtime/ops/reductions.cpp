@@ -78,16 +78,22 @@ const Reduction sum_loops{"sum", "0", "s + x[i, k]", "0", "s + x[i, k, j]"};
 const Reduction max_loops{"max", "x[i, 0]", "max(s, x[i, k])", "x[i, 0, j]", "max(s, x[i, k, j])"};
 const Reduction min_loops{"min", "x[i, 0]", "min(s, x[i, k])", "x[i, 0, j]", "min(s, x[i, k, j])"};
 
-/// Returns a function that reduces three dimensions and gives the elements of the result in order. The kernel
-/// `rows` serves contiguous reduced elements, `columns` all others.
-std::function<Tensor(const Tensor &)> reducer(const Reduction &r) {
+/// A kernel and the tensor to run it on.
+struct Reducing {
+  LoopKernel &kernel;
+  Tensor operand;
+};
+
+/// Returns a function that chooses the kernel which reduces the middle one of three dimensions and gives the
+/// elements of the result in order. `rows` serves contiguous reduced elements, `columns` all others.
+std::function<Reducing(const Tensor &)> reducer(const Reduction &r) {
   LoopKernel &rows =
       loops(cat(r.name, "_rows"), reduce_text(r.name, r.start_row, r.update_row, true), __builtin_FILE());
   LoopKernel &columns = loops(cat(r.name, "_columns"),
                               reduce_text(r.name, r.start_column, r.update_column, false), __builtin_FILE());
   return [&rows, &columns](const Tensor &x) {
-    if (x.shape()[2] != 1) return columns({x})[0];
-    return rows({x.reshaped(x.shape().first(2))})[0];
+    if (x.shape()[2] != 1) return Reducing{columns, x};
+    return Reducing{rows, x.reshaped(x.shape().first(2))};
   };
 }
 
@@ -117,9 +123,10 @@ void add_sum(Registration &to) {
     if (is_unsigned_int(t)) t = DType::u64;
     return std::vector<TensorType>{{t, reduced_shape(c)}};
   };
-  row.run = [reduce = reducer(sum_loops)](const OpCall &c, std::span<const TensorType> types) {
-    Tensor x = converted(c.inputs[0], working_dtype(types[0].dtype));
-    return Tensors{converted(reduce(three_dims(c, x)).reshaped(types[0].shape), types[0].dtype)};
+  row.run = [reduce = reducer(sum_loops)](KernelContext &x) {
+    Tensor wide = converted(x.call.inputs[0], working_dtype(x.types[0].dtype));
+    auto [kernel, operand] = reduce(three_dims(x.call, wide));
+    run_into(x, kernel, {operand});
   };
   row.grad = [](const GradCall &g) {
     // each element adds to one sum with weight 1, so the gradient of the sum is broadcast over the axes
@@ -153,10 +160,11 @@ void add_mean(Registration &to) {
                             "        y[i] = x[i] / n\n"
                             "    return y\n",
                             __builtin_FILE());
-  row.run = [reduce = reducer(sum_loops), &scale, count](const OpCall &c, std::span<const TensorType> types) {
-    Tensor total = reduce(three_dims(c, converted(c.inputs[0], working_dtype(types[0].dtype))));
-    Tensor mean = scale({total.reshaped(std::array{total.size()}), count(c)})[0];
-    return Tensors{converted(mean.reshaped(types[0].shape), types[0].dtype)};
+  row.run = [reduce = reducer(sum_loops), &scale, count](KernelContext &x) {
+    Tensor wide = converted(x.call.inputs[0], working_dtype(x.types[0].dtype));
+    auto [kernel, operand] = reduce(three_dims(x.call, wide));
+    Tensor total = kernel({operand})[0];
+    run_into(x, scale, {total.reshaped(std::array{total.size()}), count(x.call)});
   };
   row.grad = [count](const GradCall &g) {
     Tensor kept = div(reshape(g.grads[0], kept_shape(g.call)), number(g.grads[0].dtype(), count(g.call)));
@@ -176,8 +184,9 @@ void add_extremum(Registration &to, const char *name, const Reduction &r) {
     need_elements(c);
     return std::vector<TensorType>{{c.inputs[0].dtype(), reduced_shape(c)}};
   };
-  row.run = [reduce = reducer(r)](const OpCall &c, std::span<const TensorType> types) {
-    return Tensors{reduce(three_dims(c, contiguous(c.inputs[0]))).reshaped(types[0].shape)};
+  row.run = [reduce = reducer(r)](KernelContext &x) {
+    auto [kernel, operand] = reduce(three_dims(x.call, contiguous(x.call.inputs[0])));
+    run_into(x, kernel, {operand});
   };
   row.grad = [](const GradCall &g) {
     const Tensor &x = g.call.inputs[0];
@@ -224,9 +233,8 @@ void add_argmax(Registration &to) {
             "            y[i, j] = at\n"
             "    return y\n",
             __builtin_FILE());
-  row.run = [&kernel, with_list](const OpCall &c, std::span<const TensorType> types) {
-    Tensor found = kernel({three_dims(with_list(c), contiguous(c.inputs[0]))})[0];
-    return Tensors{converted(found.reshaped(types[0].shape), types[0].dtype)};
+  row.run = [&kernel, with_list](KernelContext &x) {
+    run_into(x, kernel, {three_dims(with_list(x.call), contiguous(x.call.inputs[0]))});
   };
   row.no_gradient = "an index does not change smoothly with the elements";
   add_row(to, std::move(row));

@@ -121,11 +121,13 @@ void add_softmax(Registration &to, const char *name, const char *text,
     if (x.shape()[axis] == 0) throw_value_error(cat(call_text(c), ": axis ", axis, " has no elements"));
     return same_float(c);
   };
-  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
-    const Tensor &x = c.inputs[0];
-    RowView view{positive_axis(c, c.get<int64_t>("axis"), x.rank()), x.rank(), {}};
-    Tensor y = kernel({view.rows(converted(x, working_dtype(x.dtype())))})[0];
-    return Tensors{converted(contiguous(view.back(y)), types[0].dtype)};
+  row.run = [&kernel](KernelContext &x) {
+    const Tensor &of = x.call.inputs[0];
+    RowView view{positive_axis(x.call, x.call.get<int64_t>("axis"), of.rank()), of.rank(), {}};
+    Tensor rows = view.rows(converted(of, working_dtype(of.dtype())));
+    // rows along the last axis are rows of the output, too
+    if (view.axis + 1 == view.rank) return run_into(x, kernel, {rows});
+    copy_into(x.outputs[0], view.back(kernel({rows})[0]));
   };
   row.grad = [grad](const GradCall &g) { return Tensors{grad(g, {g.call.get<int64_t>("axis")})}; };
   row.saves_inputs = false;
@@ -139,9 +141,8 @@ void add_gelu(Registration &to) {
   row.name = "gelu";
   row.inputs = inputs({"x"});
   row.infer = same_float;
-  row.run = [&kernel](const OpCall &c, std::span<const TensorType>) {
-    DType t = c.inputs[0].dtype();
-    return Tensors{converted(kernel({converted(c.inputs[0], working_dtype(t))})[0], t)};
+  row.run = [&kernel](KernelContext &x) {
+    run_into(x, kernel, {converted(x.call.inputs[0], working_dtype(x.types[0].dtype))});
   };
   row.grad = [](const GradCall &g) {
     const Tensor &x = g.call.inputs[0];
@@ -178,7 +179,7 @@ void add_layernorm(Registration &to) {
   Row row;
   row.name = "layernorm";
   row.inputs = inputs({"x", "gamma", "beta"});
-  row.outputs = {"output", "mean", "inverse"};
+  row.outputs = {{"output"}, {"mean"}, {"inverse"}};
   row.attrs = {{"epsilon", AttrType::real, Attr(1e-5)}};
   row.infer = [](const OpCall &c) {
     check_layernorm(c);
@@ -187,15 +188,13 @@ void add_layernorm(Registration &to) {
     per_row.back() = 1;
     return std::vector<TensorType>{x, {x.dtype, per_row}, {x.dtype, per_row}};
   };
-  row.run = [&kernel](const OpCall &c, std::span<const TensorType> types) {
-    DType t = working_dtype(types[0].dtype);
+  row.run = [&kernel](KernelContext &x) {
+    const OpCall &c = x.call;
+    DType t = working_dtype(x.types[0].dtype);
     RowView view{c.inputs[0].rank() - 1, c.inputs[0].rank(), {}};
-    Tensor x = view.rows(converted(c.inputs[0], t));
-    Tensors made =
-        kernel({x, converted(c.inputs[1], t), converted(c.inputs[2], t), c.get<double>("epsilon")});
-    for (size_t i = 0; i < made.size(); ++i)
-      made[i] = converted(made[i].reshaped(types[i].shape), types[i].dtype);
-    return made;
+    run_into(x, kernel,
+             {view.rows(converted(c.inputs[0], t)), converted(c.inputs[1], t), converted(c.inputs[2], t),
+              c.get<double>("epsilon")});
   };
   row.grad = [](const GradCall &g) {
     const Tensor &x = g.call.inputs[0], &gamma = g.call.inputs[1], &dy = g.grads[0];
@@ -252,9 +251,7 @@ void add_nll(Registration &to) {
     check(c);
     return std::vector<TensorType>{{c.inputs[0].dtype(), {c.inputs[0].shape()[0]}}};
   };
-  row.run = [&pick](const OpCall &c, std::span<const TensorType>) {
-    return pick({c.inputs[0], c.inputs[1]});
-  };
+  row.run = [&pick](KernelContext &x) { run_into(x, pick, {x.call.inputs[0], x.call.inputs[1]}); };
   row.grad = [](const GradCall &g) {
     return Tensors{call_op("kw::nll_rows_grad", {g.call.inputs[0], g.call.inputs[1], g.grads[0]})[0],
                    Tensor()};
@@ -271,8 +268,8 @@ void add_nll(Registration &to) {
       throw_value_error(cat(call_text(c), ": 'dy' must have one element per row"));
     return std::vector<TensorType>{type_of(c.inputs[0])};
   };
-  back.run = [&place](const OpCall &c, std::span<const TensorType>) {
-    return place({c.inputs[0], c.inputs[1], c.inputs[2]});
+  back.run = [&place](KernelContext &x) {
+    run_into(x, place, {x.call.inputs[0], x.call.inputs[1], x.call.inputs[2]});
   };
   back.grad = [](const GradCall &g) {
     // the loss is linear in x: there is no gradient by x and the labels, and the one by dy picks again
@@ -312,9 +309,8 @@ void add_cross_entropy(Registration &to) {
     if (reduction == "none") return rows;
     return call_op(cat("kw::", reduction), {rows})[0];
   };
-  row.run = [losses](const OpCall &c, std::span<const TensorType>) {
-    return Tensors{losses(c, c.inputs[0])};
-  };
+  row.run = [losses](KernelContext &x) { x.outputs = {losses(x.call, x.call.inputs[0])}; };
+  row.makes_outputs = true;
   row.grad = [losses](const GradCall &g) {
     // computed through its parts: their gradients give this gradient and those of higher order
     bool outer = is_recording();

@@ -56,9 +56,8 @@ void add_reshape(Registration &to) {
   row.inputs = inputs({"x"});
   row.attrs = {{"shape", AttrType::integers}};
   row.infer = [](const OpCall &c) { return like(c.inputs[0], wanted_shape(c)); };
-  row.run = [](const OpCall &c, std::span<const TensorType> types) {
-    return Tensors{contiguous(c.inputs[0]).reshaped(types[0].shape)};
-  };
+  row.run = [](KernelContext &x) { x.outputs = {contiguous(x.call.inputs[0]).reshaped(x.types[0].shape)}; };
+  row.makes_outputs = true;
   row.grad = [](const GradCall &g) { return Tensors{reshape(g.grads[0], g.call.inputs[0].shape())}; };
   row.saves_inputs = row.saves_outputs = false;
   row.kind = BodyKind::cpp_kernel;
@@ -76,9 +75,8 @@ void add_transpose(Registration &to) {
     for (size_t a : wanted_axes(c)) shape.push_back(c.inputs[0].shape()[a]);
     return like(c.inputs[0], std::move(shape));
   };
-  row.run = [](const OpCall &c, std::span<const TensorType>) {
-    return Tensors{c.inputs[0].permuted(wanted_axes(c))};
-  };
+  row.run = [](KernelContext &x) { x.outputs = {x.call.inputs[0].permuted(wanted_axes(x.call))}; };
+  row.makes_outputs = true;
   row.grad = [](const GradCall &g) {
     std::vector<size_t> axes = wanted_axes(g.call);
     Axes back(axes.size());
@@ -105,23 +103,11 @@ void add_broadcast(Registration &to) {
     static_cast<void>(c.inputs[0].broadcast(shape));
     return like(c.inputs[0], std::move(shape));
   };
-  row.run = [](const OpCall &c, std::span<const TensorType> types) {
-    return Tensors{contiguous(c.inputs[0].broadcast(types[0].shape))};
-  };
+  row.run = [](KernelContext &x) { x.outputs = {contiguous(x.call.inputs[0].broadcast(x.types[0].shape))}; };
+  row.makes_outputs = true;  // the input itself if it has the shape
   row.grad = [](const GradCall &g) { return Tensors{sum_to(g.grads[0], g.call.inputs[0].shape())}; };
   row.saves_inputs = row.saves_outputs = false;
   add_row(to, std::move(row));
-}
-
-/// Returns the kernel that writes the elements of `x` into an existing view `y` of the same shape.
-LoopKernel &copy_into() {
-  static LoopKernel &kernel = loops("copy_into",
-                                    "def copy_into(y, x):\n"
-                                    "    for p in grid(x.shape):\n"
-                                    "        y[p] = x[p]\n"
-                                    "    return y\n",
-                                    __builtin_FILE());
-  return kernel;
 }
 
 /// Returns a view of x with `count` steps from `first` on along an axis.
@@ -138,7 +124,7 @@ Tensor part_of(const Tensor &x, size_t axis, int64_t first, int64_t count) {
 void add_concat(Registration &to) {
   Row row;
   row.name = "concat";
-  row.inputs = {{"values", Arity::dynamic}};
+  row.inputs = {OpInput::list("values")};
   row.attrs = {{"axis", AttrType::integer, Attr(0)}};
   row.infer = [](const OpCall &c) {
     if (c.inputs.empty()) throw_value_error("concat of no tensors");
@@ -155,15 +141,14 @@ void add_concat(Registration &to) {
     }
     return like(c.inputs[0], std::move(shape));
   };
-  row.run = [](const OpCall &c, std::span<const TensorType> types) {
-    Tensor y = Tensor::empty(types[0].dtype, types[0].shape);
-    size_t axis = positive_axis(c, c.get<int64_t>("axis"), y.rank());
+  row.run = [](KernelContext &x) {
+    const Tensor &y = x.outputs[0];
+    size_t axis = positive_axis(x.call, x.call.get<int64_t>("axis"), y.rank());
     int64_t at = 0;
-    for (const Tensor &t : c.inputs) {
-      copy_into()({part_of(y, axis, at, t.shape()[axis]), t});
+    for (const Tensor &t : x.call.inputs) {
+      copy_into(part_of(y, axis, at, t.shape()[axis]), t);
       at += t.shape()[axis];
     }
-    return Tensors{y};
   };
   row.grad = [](const GradCall &g) {
     Tensors out;
@@ -196,11 +181,12 @@ void add_narrow(Registration &to) {
     extent = count;
     return like(c.inputs[0], std::move(shape));
   };
-  row.run = [](const OpCall &c, std::span<const TensorType>) {
-    const Tensor &x = c.inputs[0];
-    size_t axis = positive_axis(c, c.get<int64_t>("axis"), x.rank());
-    return Tensors{part_of(x, axis, c.get<int64_t>("first"), c.get<int64_t>("count"))};
+  row.run = [](KernelContext &x) {
+    const OpCall &c = x.call;
+    size_t axis = positive_axis(c, c.get<int64_t>("axis"), c.inputs[0].rank());
+    x.outputs = {part_of(c.inputs[0], axis, c.get<int64_t>("first"), c.get<int64_t>("count"))};
   };
+  row.makes_outputs = true;
   row.grad = [](const GradCall &g) {
     const Tensor &x = g.call.inputs[0];
     size_t axis = positive_axis(g.call, g.call.get<int64_t>("axis"), x.rank());

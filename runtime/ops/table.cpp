@@ -35,10 +35,19 @@ void add_row(Registration &to, Row row, const char *file, int line) {
                row.saves_outputs,
                std::move(row.no_gradient),
                source};
-  to.kernels.push_back({name, row.kind, std::move(row.run), Device::cpu, {}, {}, 0, {}, source});
+  to.kernels.push_back({.op = name,
+                        .kind = row.kind,
+                        .run = std::move(row.run),
+                        .source = source,
+                        .makes_outputs = row.makes_outputs});
   to.grads.push_back(std::move(grad));
-  to.ops.push_back({name, std::move(row.inputs), std::move(row.outputs), std::move(row.attrs),
-                    std::move(row.infer), source});
+  to.ops.push_back({name,
+                    std::move(row.inputs),
+                    std::move(row.outputs),
+                    std::move(row.attrs),
+                    {},
+                    std::move(row.infer),
+                    source});
 }
 
 TensorType type_of(const Tensor &t) { return {t.dtype(), shape_of(t)}; }
@@ -79,6 +88,23 @@ DType working_dtype(DType t) { return t == DType::f16 || t == DType::bf16 ? DTyp
 void need_floats(const OpCall &call) {
   for (const Tensor &t : call.inputs)
     if (!is_float(t.dtype())) throw_type_error(cat(call_text(call), " takes floats"));
+}
+
+void copy_into(const Tensor &to, const Tensor &from) {
+  static LoopKernel &kernel = loops("copy_into",
+                                    "def copy_into(y, x):\n"
+                                    "    for p in grid(x.shape):\n"
+                                    "        y[p] = x[p]\n"
+                                    "    return y\n",
+                                    __builtin_FILE());
+  kernel({to, from});
+}
+
+void run_into(KernelContext &x, LoopKernel &kernel, std::span<const Operand> operands) {
+  Tensors made = kernel(operands, x.outputs);
+  for (size_t i = 0; i < made.size(); ++i)
+    if (made[i].data() != x.outputs[i].data())
+      copy_into(x.outputs[i], made[i].reshaped(x.outputs[i].shape()));
 }
 
 Tensor converted(const Tensor &x, DType dtype) {

@@ -14,7 +14,7 @@ using Axes = std::vector<int64_t>;
 /// Returns the kernel of a text in the language. It is never destroyed, and compiled at its first call.
 LoopKernel &loops(std::string name, std::string text, const char *file);
 
-using Run = std::function<Tensors(const OpCall &, std::span<const TensorType>)>;
+using Run = std::function<void(KernelContext &)>;
 using Infer = std::function<std::vector<TensorType>(const OpCall &)>;
 using Grad = std::function<Tensors(const GradCall &)>;
 
@@ -29,7 +29,8 @@ struct Row {
   std::string no_gradient = {};
   bool saves_inputs = true, saves_outputs = true;
   BodyKind kind = BodyKind::jit_loop;
-  std::vector<std::string> outputs = {"output"};
+  std::vector<OpOutput> outputs = {{"output"}};
+  bool makes_outputs = false;  ///< `run` sets the outputs: they are views, or made by other operators
 };
 /// Adds the operator `kw::NAME` with its kernel and its gradient; messages give `file` and `line` as its
 /// place.
@@ -56,6 +57,13 @@ Attr list_attr(std::span<const int64_t> values);
 DType working_dtype(DType t);
 /// Throws OpError if the tensors of a call are not floats.
 void need_floats(const OpCall &call);
+/// Runs a loop kernel for the outputs of a call. Results of other dtypes than the outputs are converted.
+void run_into(KernelContext &x, LoopKernel &kernel, std::span<const Operand> operands);
+inline void run_into(KernelContext &x, LoopKernel &kernel, std::initializer_list<Operand> operands) {
+  run_into(x, kernel, std::span<const Operand>(operands.begin(), operands.size()));
+}
+/// Writes the elements of `from`, converted, into those of `to`, a view of the same shape.
+void copy_into(const Tensor &to, const Tensor &from);
 /// Convert the dtype, or make a row-major copy if needed, without an operator call.
 Tensor converted(const Tensor &x, DType dtype);
 Tensor contiguous(const Tensor &x);

@@ -169,15 +169,16 @@ struct ConvKernels {
   LoopKernel &by_w = loops("conv2d_by_w", conv_by_w_text, __builtin_FILE());
 };
 
-/// Runs one of these kernels on tensors of dtype t, computed in its working dtype.
-Tensors convolve(LoopKernel &kernel, const OpCall &c, std::initializer_list<int64_t> extents,
-                 const Windows &w) {
-  DType t = c.inputs[0].dtype(), working = working_dtype(t);
+/// Runs one of these kernels; 16-bit floats are computed in float32.
+void convolve(KernelContext &x, LoopKernel &kernel, std::initializer_list<int64_t> extents,
+              const Windows &w) {
+  const OpCall &c = x.call;
+  DType working = working_dtype(c.inputs[0].dtype());
   std::vector<Operand> operands{converted(c.inputs[0], working), converted(c.inputs[1], working)};
   operands.insert(operands.end(), extents.begin(), extents.end());
   append_windows(operands, w);
   operands.push_back(c.get<int64_t>("groups"));
-  return {converted(kernel(operands)[0], t)};
+  run_into(x, kernel, operands);
 }
 
 /// Returns the attributes for a gradient, which cannot infer its extents: with a stride, several image sizes
@@ -216,9 +217,9 @@ void add_conv(Registration &to) {
     return std::vector<TensorType>{
         {c.inputs[0].dtype(), {x[0], w[0], windows.count(c, 0, x[2]), windows.count(c, 1, x[3])}}};
   };
-  row.run = [](const OpCall &c, std::span<const TensorType> types) {
-    return convolve(k.forward, c, {types[0].shape[2], types[0].shape[3]},
-                    conv_windows(c, c.inputs[1].shape()));
+  row.run = [](KernelContext &x) {
+    Extents s = x.types[0].shape;
+    convolve(x, k.forward, {s[2], s[3]}, conv_windows(x.call, x.call.inputs[1].shape()));
   };
   row.grad = [](const GradCall &g) {
     const Tensor &x = g.call.inputs[0], &w = g.call.inputs[1], &dy = g.grads[0];
@@ -241,9 +242,9 @@ void add_conv(Registration &to) {
   by_x.attrs = conv_attrs();
   by_x.attrs.push_back({"shape", AttrType::integers});
   by_x.infer = of_shape;
-  by_x.run = [](const OpCall &c, std::span<const TensorType> types) {
-    Extents s = types[0].shape;
-    return convolve(k.by_x, c, {s[1], s[2], s[3]}, conv_windows(c, c.inputs[1].shape()));
+  by_x.run = [](KernelContext &x) {
+    Extents s = x.types[0].shape;
+    convolve(x, k.by_x, {s[1], s[2], s[3]}, conv_windows(x.call, x.call.inputs[1].shape()));
   };
   by_x.grad = [](const GradCall &g) {
     const Tensor &dy = g.call.inputs[0], &w = g.call.inputs[1], &ddx = g.grads[0];
@@ -259,9 +260,9 @@ void add_conv(Registration &to) {
   by_w.attrs = conv_attrs();
   by_w.attrs.push_back({"shape", AttrType::integers});
   by_w.infer = of_shape;
-  by_w.run = [](const OpCall &c, std::span<const TensorType> types) {
-    Extents s = types[0].shape;
-    return convolve(k.by_w, c, {s[1], s[2], s[3]}, conv_windows(c, s));
+  by_w.run = [](KernelContext &x) {
+    Extents s = x.types[0].shape;
+    convolve(x, k.by_w, {s[1], s[2], s[3]}, conv_windows(x.call, s));
   };
   by_w.grad = [](const GradCall &g) {
     const Tensor &x = g.call.inputs[0], &dy = g.call.inputs[1], &ddw = g.grads[0];
@@ -304,10 +305,12 @@ void add_maxpool(Registration &to) {
     return std::vector<TensorType>{
         {c.inputs[0].dtype(), {x[0], x[1], w.count(c, 0, x[2]), w.count(c, 1, x[3])}}};
   };
-  row.run = [&forward](const OpCall &c, std::span<const TensorType> types) {
-    Windows w = pool_windows(c);
-    return forward({c.inputs[0], types[0].shape[2], types[0].shape[3], w.size[0], w.size[1], w.stride[0],
-                    w.stride[1], w.pad[0], w.pad[1]});
+  row.run = [&forward](KernelContext &x) {
+    Windows w = pool_windows(x.call);
+    Extents s = x.types[0].shape;
+    run_into(
+        x, forward,
+        {x.call.inputs[0], s[2], s[3], w.size[0], w.size[1], w.stride[0], w.stride[1], w.pad[0], w.pad[1]});
   };
   row.grad = [](const GradCall &g) {
     return Tensors{
@@ -325,10 +328,12 @@ void add_maxpool(Registration &to) {
       throw_value_error(cat(call_text(c), ": 'y' and 'dy' must be alike"));
     return std::vector<TensorType>{type_of(c.inputs[0])};
   };
-  back.run = [&backward](const OpCall &c, std::span<const TensorType>) {
-    Windows w = pool_windows(c);
-    return backward({c.inputs[0], c.inputs[1], c.inputs[2], w.size[0], w.size[1], w.stride[0], w.stride[1],
-                     w.pad[0], w.pad[1]});
+  back.run = [&backward](KernelContext &x) {
+    const auto &inputs = x.call.inputs;
+    Windows w = pool_windows(x.call);
+    run_into(x, backward,
+             {inputs[0], inputs[1], inputs[2], w.size[0], w.size[1], w.stride[0], w.stride[1], w.pad[0],
+              w.pad[1]});
   };
   back.no_gradient = "gradients of the second order through maxpool2d are not available yet";
   add_row(to, std::move(back));

@@ -142,9 +142,9 @@ bool enter_shape(KernelState &k, CallPlan &plan, const CallFrame &f) {
 /// Runs a body. Short runs keep the GIL, longer ones release it. Very long ones run in a separate thread
 /// while this thread checks for signals.
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
-  if (work <= release_gil_above) return run_here(kernel, words, nullptr);
+  if (work <= release_gil_above) return run_on_device(kernel, words, nullptr);
   GilReleased released;
-  if (work <= watch_above) return run_here(kernel, words, nullptr);
+  if (work <= watch_above) return run_on_device(kernel, words, nullptr);
   return run_watched(kernel, words,
                      [&] { return released.with_gil([] { return PyErr_CheckSignals() != 0; }); });
 }
@@ -430,7 +430,7 @@ bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vec
 
 RunResult run_for_cpp(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   // a thread without the GIL cannot release it
-  return PyGILState_Check() ? run(kernel, work, words) : run_here(kernel, words, nullptr);
+  return PyGILState_Check() ? run(kernel, work, words) : run_on_device(kernel, words, nullptr);
 }
 
 bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames, CallFrame &f) {

@@ -50,7 +50,7 @@ std::vector<py::object> arguments(const OpCall &call, Convert &&convert, size_t 
   size_t at = 0;
   for (size_t i = 0; i < call.op->def.inputs.size(); ++i) {
     size_t n = call.counts.empty() ? 1 : call.counts[i];
-    if (call.op->def.inputs[i].arity != Arity::dynamic) {
+    if (!call.op->def.inputs[i].is_list()) {
       out.push_back(convert(call.inputs[at++]));
       continue;
     }
@@ -142,7 +142,7 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
     if (kind == body_name(b)) k.kind = b;
   k.source = py::cast<std::string>(spec["source"]);
   k.priority = py::cast<int>(spec["priority"]);
-  if (py::cast<std::string>(spec["device"]) != "CPU") k.device = Device::cuda;
+  if (py::cast<std::string>(spec["device"]) != "CPU") k.device = DeviceKind::cuda;
   for (py::handle row : spec["rows"]) {
     // an empty name matches any dtype
     DTypeRow dtypes;
@@ -165,20 +165,17 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
   }
   // compiled kernels can take tensors directly, without arrays in between
   bool is_kernel = py::isinstance(spec["run"], py::module_::import("kernelwright._core").attr("Kernel"));
-  k.run = [held = shared(spec["run"]), is_kernel, is_registered](const OpCall &call,
-                                                                 std::span<const TensorType>) {
+  k.makes_outputs = true;
+  k.run = [held = shared(spec["run"]), is_kernel, is_registered](KernelContext &x) {
     // an operator call may come from a C++ thread
     GilHeld gil;
     try {
-      if (is_kernel && call.attrs.empty()) {
-        if (auto results = fast_call(held->ptr(), call.inputs)) {
-          if (results->empty()) throw py::error_already_set();
-          return std::move(*results);
-        }
-      }
-      return run_on_arrays(*held, call);
+      std::optional<std::vector<Tensor>> results;
+      if (is_kernel && x.call.attrs.empty()) results = fast_call(held->ptr(), x.call.inputs);
+      if (results && results->empty()) throw py::error_already_set();
+      x.outputs = results ? std::move(*results) : run_on_arrays(*held, x.call);
     } catch (py::error_already_set &error) {
-      if (is_kernel && is_registered) rethrow_noted(error, call);
+      if (is_kernel && is_registered) rethrow_noted(error, x.call);
       throw;
     }
   };
@@ -283,7 +280,7 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
       py::object one = gradients[i];
       size_t n = g.call.counts.empty() ? 1 : g.call.counts[i];
       // None for a dynamic input means all of its tensors
-      if (def.inputs[i].arity != Arity::dynamic || one.is_none()) {
+      if (!def.inputs[i].is_list() || one.is_none()) {
         for (size_t k = 0; k < n; ++k) out.push_back(tensor_or_none(one, what));
       } else {
         auto several = py::reinterpret_borrow<py::sequence>(one);
@@ -301,19 +298,22 @@ OpDef def_from_python(const py::dict &spec) {
   OpDef def;
   def.name = py::cast<std::string>(spec["name"]);
   def.source = py::cast<std::string>(spec["source"]);
-  def.outputs = py::cast<std::vector<std::string>>(spec["outputs"]);
+  for (py::handle output : spec["outputs"])
+    def.outputs.push_back(py::cast<bool>(spec["variable_outputs"])
+                              ? OpOutput{py::cast<std::string>(output), 0, any_number}
+                              : OpOutput{py::cast<std::string>(output)});
   for (py::handle input : spec["inputs"]) {
     auto [name, arity, is_mutable] = py::cast<std::tuple<std::string, std::string, bool>>(input);
-    Arity a = arity == "dynamic" ? Arity::dynamic : arity == "optional" ? Arity::optional : Arity::required;
-    def.inputs.push_back({name, a, is_mutable});
+    uint32_t min = arity == "required", max = arity == "dynamic" ? any_number : 1;
+    def.inputs.push_back({name, min, max, is_mutable});
   }
   for (py::handle attr : spec["attrs"]) {
     auto items = py::reinterpret_borrow<py::tuple>(attr);
     OpAttr a{py::cast<std::string>(items[0])};
     auto type = py::cast<std::string>(items[1]);
     bool known = false;
-    // types are given by name; `texts` is the last enumerator
-    for (int t = 0; t <= static_cast<int>(AttrType::texts); ++t)
+    // types are given by name
+    for (int t = 0; t <= static_cast<int>(last_attr_type); ++t)
       if (attr_type_name(static_cast<AttrType>(t)) == type) a.type = static_cast<AttrType>(t), known = true;
     if (!known) throw_type_error(cat("'", type, "' is no type of attributes"));
     if (py::cast<bool>(items[2])) a.fallback = attr_from_python(items[3], a.name);
@@ -321,7 +321,6 @@ OpDef def_from_python(const py::dict &spec) {
   }
   if (!spec["infer"].is_none())
     def.infer = infer_from_python(spec["infer"], py::cast<bool>(spec["infer_repeats"]));
-  def.variable_outputs = py::cast<bool>(spec["variable_outputs"]);
   return def;
 }
 

@@ -58,7 +58,7 @@ struct CallReader {
       if (!result) result = result_class(o);
       return add(*t);
     }
-    bool optional = call.op->def.inputs[input].arity == Arity::optional;
+    bool optional = call.op->def.inputs[input].is_optional();
     if (o == Py_None && optional) return add({});
     if (PyFloat_CheckExact(o) || PyLong_Check(o)) {
       numbers.emplace_back(call.inputs.size(), o);
@@ -75,7 +75,7 @@ struct CallReader {
 
   /// Reads a declared input, one tensor or a sequence of them, and stores their number in `call.counts`.
   void read_input(PyObject *o, size_t input) {
-    if (call.op->def.inputs[input].arity != Arity::dynamic) {
+    if (!call.op->def.inputs[input].is_list()) {
       read_tensor(o, input);
       call.counts.push_back(1);
       return;
@@ -116,8 +116,7 @@ struct CallReader {
 
   bool has_dynamic() const {
     const auto &inputs = call.op->def.inputs;
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [](const OpInput &i) { return i.arity == Arity::dynamic; });
+    return std::any_of(inputs.begin(), inputs.end(), [](const OpInput &i) { return i.is_list(); });
   }
 
   /// Reads the values of a call: inputs, then attributes, each by position or by keyword. Throws OpError if
@@ -140,7 +139,7 @@ struct CallReader {
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
       read_keyword(utf8(PyTuple_GET_ITEM(kwnames, i)), args[nargs + static_cast<size_t>(i)], values);
     for (size_t i = 0; i < def.inputs.size(); ++i) {
-      if (!values[i] && def.inputs[i].arity == Arity::optional) values[i] = Py_None;
+      if (!values[i] && def.inputs[i].is_optional()) values[i] = Py_None;
       if (!values[i]) throw_type_error(cat(what(i), " is missing"));
       read_input(values[i], i);
     }
@@ -367,10 +366,13 @@ PyObject *make_short_call_type() {
 /// Returns the registry's data of an operator, for users. The keys are name, source, inputs, outputs, attrs,
 /// kernels, infers and gradient.
 py::dict describe(const Operator &op) {
-  constexpr const char *arities[] = {"required", "optional", "dynamic"};
-  py::list inputs, attrs, kernels;
+  py::list inputs, outputs, attrs, kernels;
   for (const OpInput &i : op.def.inputs)
-    inputs.append(py::make_tuple(i.name, arities[static_cast<size_t>(i.arity)], i.is_mutable));
+    inputs.append(py::make_tuple(i.name,
+                                 i.is_list()       ? "dynamic"
+                                 : i.is_optional() ? "optional"
+                                                   : "required",
+                                 i.is_mutable));
   for (const OpAttr &a : op.def.attrs)
     attrs.append(py::make_tuple(a.name, std::string(attr_type_name(a.type)), a.fallback.has_value(),
                                 attr_to_python(a.fallback.value_or(Attr()))));
@@ -381,14 +383,16 @@ py::dict describe(const Operator &op) {
       for (const auto &t : row) dtypes.append(t ? std::string(numpy_name(*t)) : "any");
       rows.append(dtypes);
     }
-    kernels.append(py::make_tuple(std::string(body_name(k.kind)), std::string(device_name(k.device)), rows,
+    kernels.append(py::make_tuple(std::string(body_name(k.kind)),
+                                  std::string(k.device ? device_name(*k.device) : "any"), rows,
                                   k.predicate.text, k.priority, k.source));
   }
   py::dict out;
   out["name"] = op.def.name;
   out["source"] = op.def.source;
   out["inputs"] = inputs;
-  out["outputs"] = op.def.outputs;
+  for (const OpOutput &o : op.def.outputs) outputs.append(o.name);
+  out["outputs"] = outputs;
   out["attrs"] = attrs;
   out["kernels"] = kernels;
   out["infers"] = static_cast<bool>(op.def.infer);

@@ -4,21 +4,21 @@
 
 namespace {
 
-std::vector<kw::Tensor> twice(const kw::OpCall &call, std::span<const kw::TensorType>) {
-  const kw::Tensor &x = call.inputs[0];
+void twice(kw::KernelContext &context) {
+  const kw::Tensor &x = context.call.inputs[0];
   kw::Tensor y = kw::Tensor::empty(x.dtype(), x.shape());
   for (int64_t i = 0; i < x.size(); ++i)
     static_cast<float *>(y.data())[i] = 2 * static_cast<const float *>(x.data())[i];
-  return {y};
+  context.outputs = {y};
 }
 
 const bool registered = [] {
   kw::Registration rows;
 #ifdef KW_FAULTY
-  rows.ops = {{"plugin", {{"x"}}, {"y"}}};
+  rows.ops = {{"plugin", {{"x"}}, {{"y"}}}};
   rows.kernels = {{"plugin::missing", kw::BodyKind::cpp_kernel, twice}};
 #else
-  rows.ops = {{"plugin::twice", {{"x"}}, {"y"}}};
+  rows.ops = {{"plugin::twice", {{"x"}}, {{"y"}}}};
   rows.kernels = {{"plugin::twice", kw::BodyKind::cpp_kernel, twice}};
 #endif
   kw::add_pending(std::move(rows));

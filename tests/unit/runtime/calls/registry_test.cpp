@@ -15,19 +15,19 @@ KernelDef kernel(const char *op, BodyKind kind, double answer, std::vector<DType
   KernelDef k;
   k.op = op;
   k.kind = kind;
-  k.run = [answer](const OpCall &, std::span<const TensorType>) { return std::vector{tensor({}, {answer})}; };
+  k.run = [answer](KernelContext &x) { x.outputs = {tensor({}, {answer})}; };
   k.rows = std::move(rows);
   k.priority = priority;
   k.source = answer == 1 ? "one.cpp:1" : "two.cpp:2";
   return k;
 }
 
-OpDef op(const char *name) { return {name, {{"x"}}, {"y"}}; }
+OpDef op(const char *name) { return {name, {{"x"}}, {{"y"}}}; }
 
 TEST(Registry, TakesAllRowsOrNone) {
   Registry r;
   Registration rows;
-  rows.ops = {op("t::good"), op("bad name"), {"t::twice", {{"x"}, {"x"}}, {"y"}}};
+  rows.ops = {op("t::good"), op("bad name"), {"t::twice", {{"x"}, {"x"}}, {{"y"}}}};
   rows.ops[0].attrs = {{"k", AttrType::integer, Attr("text")}};
   rows.kernels = {kernel("t::good", BodyKind::cpp_kernel, 1, {{DType::f32}}),
                   kernel("t::none", BodyKind::py_func, 2)};
@@ -42,6 +42,15 @@ TEST(Registry, TakesAllRowsOrNone) {
             "  gradient of 't::good': it has no code\n"
             "  gradient: there is no operator 't::missing'");
   EXPECT_TRUE(r.names().empty());
+}
+
+TEST(Registry, RefusesRangesThatHoldNoNumberOfTensors) {
+  Registration rows;
+  rows.ops = {{"t::f", {{"x", 3, 2}}, {{"y", 0, 0}}}};
+  EXPECT_EQ(error_of<OpError>([&] { Registry().commit(rows); }),
+            "nothing was registered, because of 2 faults:\n"
+            "  operator 't::f': input 'x' is declared as 3 to 2 tensors\n"
+            "  operator 't::f': output 'y' is declared as 0 to 0 tensors");
 }
 
 TEST(Registry, RefusesASecondOperatorOfOneName) {
@@ -111,11 +120,18 @@ TEST(Resolution, PrefersByPriorityThenByKind) {
             2);
 }
 
+TEST(Resolution, AKernelWithoutADeviceRunsOnAny) {
+  KernelDef on_gpu = kernel("t::f", BodyKind::cpp_kernel, 1), on_any = kernel("t::f", BodyKind::py_func, 2);
+  on_gpu.device = DeviceKind::cuda;
+  on_any.device = {};
+  EXPECT_EQ(answer({on_gpu, on_any}, tensor({2}, {0, 0})), 2);
+}
+
 TEST(Resolution, TellsWhyNoKernelRuns) {
   KernelDef needy = kernel("t::f", BodyKind::cpp_kernel, 1);
   needy.predicate = {"three dimensions", [](const OpCall &c) { return c.inputs[0].rank() == 3; }};
   KernelDef on_gpu = kernel("t::f", BodyKind::aot_symbol, 2);
-  on_gpu.device = Device::cuda;
+  on_gpu.device = DeviceKind::cuda;
   KernelDef typed = kernel("t::f", BodyKind::py_func, 1, {{DType::i32, {}}, {DType::i64, DType::i64}});
   Tensor x = tensor({2}, {0, 0});
   EXPECT_EQ(error_of<OpError>([&] { answer({needy, on_gpu, typed}, x); }),

@@ -66,10 +66,9 @@ TEST(Tape, SaysWhichOperatorHasNoGradient) {
         tensor({2}, {1, 2}));
   });
   EXPECT_EQ(text, "no error");  // an index is constant almost everywhere
-  OpDef def{"t::plain", {{"x"}}, {"y"}, {}, {}, "plain.py:3"};
-  KernelDef k{"t::plain", BodyKind::py_func, [](const OpCall &c, std::span<const TensorType>) {
-                return std::vector{c.inputs[0].detached()};
-              }};
+  OpDef def{"t::plain", {{"x"}}, {{"y"}}, {}, {}, {}, "plain.py:3"};
+  KernelDef k{"t::plain", BodyKind::py_func,
+              [](KernelContext &x) { x.outputs = {x.call.inputs[0].detached()}; }};
   auto plain = make_op(def, {k}, {});
   auto f = [&](const Tensor &t) { return call_op(OpCall{plain, {t}})[0]; };
   EXPECT_EQ(error_of<OpError>([&] { gradient_of(f, tensor({1}, {1})); }),
@@ -79,10 +78,9 @@ TEST(Tape, SaysWhichOperatorHasNoGradient) {
 
 /// f(x) = 2 x whose gradient is `back`, reading what it saves.
 std::shared_ptr<const Operator> doubled(std::function<std::vector<Tensor>(const GradCall &)> back) {
-  OpDef def{"t::doubled", {{"x"}}, {"y"}};
-  KernelDef k{"t::doubled", BodyKind::cpp_kernel, [](const OpCall &c, std::span<const TensorType>) {
-                return std::vector{ops::add(c.inputs[0], c.inputs[0])};
-              }};
+  OpDef def{"t::doubled", {{"x"}}, {{"y"}}};
+  KernelDef k{"t::doubled", BodyKind::cpp_kernel,
+              [](KernelContext &x) { x.outputs = {ops::add(x.call.inputs[0], x.call.inputs[0])}; }};
   return make_op(def, {k}, GradDef{"t::doubled", GradKind::function, std::move(back)});
 }
 
@@ -99,6 +97,31 @@ TEST(Tape, ChecksWhatGradientsReturn) {
   EXPECT_EQ(with({}), "the gradient of t::doubled returns 0 values, but must return one per input: 1");
   EXPECT_EQ(with({tensor({1}, {1})}),
             "the gradient of t::doubled returns float32[1] for the input 'x', which is float32[2]");
+}
+
+/// y = exp(x), whose kernel saves y / 2 for the gradient.
+TEST(Tape, GradientsFindWhatTheKernelSaved) {
+  Interpreted interpreted;
+  OpDef def{"t::exp", {{"x"}}, {{"y"}}};
+  Tensor saved;
+  KernelDef k{"t::exp", BodyKind::cpp_kernel, [&](KernelContext &x) {
+                x.outputs = {ops::exp(x.call.inputs[0])};
+                saved = ops::mul(x.outputs[0], ops::number(DType::f32, 0.5));
+                x.saved = {saved};
+              }};
+  GradDef grad{"t::exp", GradKind::graph, [](const GradCall &g) {
+                 return std::vector{ops::mul(g.grads[0], ops::add(g.saved[0], g.saved[0]))};
+               }};
+  grad.saves_inputs = grad.saves_outputs = false;
+  auto op = make_op(def, {k}, grad);
+  GradModeGuard on(true);
+  Tensor x = make_variable(tensor({2}, {0, 0}));
+  Tensor y = call_op(OpCall{op, {x}})[0];
+  EXPECT_EQ(values(gradients({y}, {}, {x})[0]), (Values{1, 1}));
+  saved.storage().note_write();
+  EXPECT_EQ(error_of<OpError>([&] { gradients({y}, {}, {x}); }),
+            "the gradient of t::exp cannot be computed: memory that its kernel saved was written after the "
+            "call");
 }
 
 TEST(Tape, RefusesMemoryThatWasWritten) {

@@ -1,0 +1,39 @@
+// The table of devices.
+#include "runtime/device.h"
+
+#include <cstring>
+
+#include "runtime/kernel.h"
+#include "runtime/launch.h"
+#include "runtime/memory/buffer.h"
+#include "runtime/op_error.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+constexpr DeviceApi table[] = {
+    {DeviceKind::cpu,
+     [](Device, size_t bytes, bool zeroed) noexcept { return allocate_buffer(bytes, zeroed); },
+     [](Device, void *data) noexcept { release_buffer(data); },
+     [](Device, void *to, const void *from, size_t bytes, DeviceStream) { std::memcpy(to, from, bytes); },
+     LoadedKernel::load,
+     [](const LoadedKernel &kernel, const CallWords &words, DeviceStream, const volatile uint32_t *cancel) {
+       return run_here(kernel, words, cancel);
+     }},
+};
+
+}  // namespace
+
+std::string_view device_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "CPU" : "CUDA"; }
+
+std::string device_text(Device d) { return d == Device{} ? "CPU" : cat(device_name(d.kind), ":", d.index); }
+
+const DeviceApi &device_api(DeviceKind kind) {
+  for (const DeviceApi &api : table)
+    if (api.kind == kind) return api;
+  throw OpError(OpError::Kind::device, cat("no ", device_name(kind), " device"));
+}
+
+}  // namespace kw

@@ -1,0 +1,56 @@
+// The devices that hold tensors and run kernels: a table of functions for each kind. All tensors of a call
+// lie on one device, which is a field of the call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace kw {
+
+class LoadedKernel;
+struct Artifact;
+struct CallWords;
+struct RunResult;
+
+enum class DeviceKind : uint8_t { cpu, cuda };
+std::string_view device_name(DeviceKind kind);  ///< "CPU", "CUDA"
+
+/// One device of the process.
+struct Device {
+  DeviceKind kind = DeviceKind::cpu;
+  uint32_t index = 0;
+  friend bool operator==(const Device &, const Device &) = default;
+};
+
+/// Returns "CPU" or "CUDA:1", for messages.
+std::string device_text(Device d);
+
+/// A queue of a device, which executes in order. Without a handle, work is done when the function that starts
+/// it returns.
+struct DeviceStream {
+  void *handle = nullptr;
+};
+
+/// What the runtime asks of the devices of one kind.
+struct DeviceApi {
+  DeviceKind kind;
+  /// Allocates at least one byte, aligned to 64; all are zero if `zeroed`. Returns null without memory.
+  void *(*allocate)(Device, size_t bytes, bool zeroed) noexcept;
+  /// Frees what `allocate` returned. Callable in any thread, also while threads and the process end.
+  void (*free)(Device, void *data) noexcept;
+  /// Copies bytes between two places in memory of the device.
+  void (*copy)(Device, void *to, const void *from, size_t bytes, DeviceStream);
+  /// Loads the code of an artifact. Returns null and sets `error` if it cannot be loaded.
+  std::shared_ptr<const LoadedKernel> (*load)(Artifact artifact, std::string &error);
+  /// Runs a kernel; `cancel`, if not null, is polled while it runs (runtime/launch).
+  RunResult (*launch)(const LoadedKernel &kernel, const CallWords &words, DeviceStream,
+                      const volatile uint32_t *cancel);
+};
+
+/// Returns the functions of a kind; throws OpError (E501) if no device of this kind is here.
+const DeviceApi &device_api(DeviceKind kind);
+
+}  // namespace kw
