@@ -154,6 +154,12 @@ std::string DiskCache::check_directory() const {
   return folder.empty() ? "" : lies_in(folder);
 }
 
+std::string DiskCache::path_of(const std::string &key) const { return cat(directory_, "/", key, suffix); }
+
+std::string DiskCache::lock_path(const Hash128 &key) const {
+  return cat(directory_, "/", key.text(), lock_suffix);
+}
+
 std::optional<std::string> DiskCache::read(const Hash128 &key) const {
   if (!trusted_) return std::nullopt;
   File file(open_entry(path_of(key.text())));

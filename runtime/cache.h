@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "support/hash.h"
-#include "support/text.h"
 
 namespace kw {
 
@@ -46,7 +45,7 @@ class DiskCache {
   void write(const Hash128 &key, std::string_view bytes);
   void remove(const Hash128 &key) const;
   /// Returns the path of the file that whoever compiles an entry locks (runtime/compile_lock).
-  std::string lock_path(const Hash128 &key) const { return cat(directory_, "/", key.text(), ".lock"); }
+  std::string lock_path(const Hash128 &key) const;
 
   std::vector<CacheEntry> list() const;
   /// Removes all entries, leftovers and locks; returns the number of entries removed.
@@ -56,7 +55,7 @@ class DiskCache {
   size_t trim();
 
  private:
-  std::string path_of(const std::string &key) const { return directory_ + "/" + key + ".kwa"; }
+  std::string path_of(const std::string &key) const;
   /// Calls `each(name, status)` for the files of the cache: entries, files that are being written, and locks.
   template <class F>
   void for_each_file(F &&each) const;

@@ -51,6 +51,13 @@ OperandWords::OperandWords(std::span<const Operand> operands) {
   }
 }
 
+/// Returns the tensor given for the result that a parameter is; an empty one if none is given.
+static Tensor given_for(const Artifact &a, uint32_t param, std::span<const Tensor> given) {
+  auto results = std::span(a.results).first(std::min(a.results.size(), given.size()));
+  auto found = std::ranges::find(results, param);
+  return found == results.end() ? Tensor() : given[static_cast<size_t>(found - results.begin())];
+}
+
 /// Returns a given tensor in the shape of an output; an empty one if it does not fit.
 static Tensor fitting(const Tensor &given, const ParamRecord &p, Extents shape) {
   if (!given || given.dtype() != p.dtype || !given.is_contiguous()) return {};
@@ -67,10 +74,11 @@ std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int
   outputs.reserve(static_cast<size_t>(
       std::ranges::count_if(params, [](const ParamRecord &p) { return p.mode == ParamMode::out; })));
   size_t at = 0;
-  for (const ParamRecord &p : params) {
+  for (uint32_t i = 0; i < params.size(); ++i) {
+    const ParamRecord &p = params[i];
     if (p.mode != ParamMode::out) continue;
     Extents shape = out_extents.subspan(at, p.rank);
-    Tensor out = outputs.size() < given.size() ? fitting(given[outputs.size()], p, shape) : Tensor();
+    Tensor out = fitting(given_for(kernel.artifact(), i, given), p, shape);
     if (!out)
       out = p.fill == Fill::zero ? Tensor::zeros(p.dtype, shape) : Tensor::empty(p.dtype, shape);
     else if (p.fill == Fill::zero)
@@ -82,33 +90,15 @@ std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int
   return outputs;
 }
 
-/// Returns the number of a parameter among the outputs.
-static size_t output_number(const Artifact &a, uint32_t param) {
-  auto outputs = std::span(a.params).first(param);
-  return static_cast<size_t>(
-      std::ranges::count_if(outputs, [](const ParamRecord &p) { return p.mode == ParamMode::out; }));
-}
-
-/// Sorts tensors for the results of a kernel by its outputs.
-static std::vector<Tensor> by_output(const Artifact &a, std::span<const Tensor> for_results) {
-  std::vector<Tensor> out;
-  for (size_t i = 0; i < std::min(for_results.size(), a.results.size()); ++i) {
-    uint32_t param = a.results[i];
-    if (a.params[param].mode != ParamMode::out) continue;
-    size_t number = output_number(a, param);
-    if (out.size() <= number) out.resize(number + 1);
-    out[number] = for_results[i];
-  }
-  return out;
-}
-
 /// Returns the results of a kernel: outputs, and arguments that it changed.
 static std::vector<Tensor> pick_results(const Artifact &a, const std::vector<Tensor> &outputs,
                                         std::span<const Operand> operands) {
   std::vector<Tensor> results;
   for (uint32_t param : a.results) {
+    size_t number = 0;
+    for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
     const ParamRecord &p = a.params[param];
-    results.push_back(p.mode == ParamMode::out ? outputs[output_number(a, param)]
+    results.push_back(p.mode == ParamMode::out ? outputs[number]
                                                : std::get<Tensor>(operands[static_cast<size_t>(p.arg)]));
   }
   return results;
@@ -241,8 +231,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands, std::span
   Entry entry = enter_call(v, call, lock);
   lock.unlock();
 
-  std::vector<Tensor> outputs =
-      make_outputs(*entry.kernel, entry.out_extents, call, by_output(entry.kernel->artifact(), given));
+  std::vector<Tensor> outputs = make_outputs(*entry.kernel, entry.out_extents, call, given);
   call.extents.append(call.strides);
   RunResult r = run_by_runner(*entry.kernel, entry.work,
                               {call.data.data(), call.extents.data(), call.scalars.data(), entry.workspace});

@@ -33,7 +33,8 @@ struct OperandWords {
 };
 
 /// Makes tensors for the outputs of a kernel, in their order, and appends their pointers to `call.data`. A
-/// tensor of `given` that is row-major, and has the dtype and size of its output, is used in its place.
+/// tensor of `given`, one for each result, that is row-major and has the dtype and size of that output is
+/// used in its place.
 std::vector<Tensor> make_outputs(const LoadedKernel &kernel, std::span<const int64_t> out_extents,
                                  OperandWords &call, std::span<const Tensor> given = {});
 

@@ -69,9 +69,10 @@ void check_names(const OpDef &op, Faults &faults) {
   }
 }
 
-/// Adds faults where a kernel does not fit its operator: its dtype rows, and its outputs that are inputs in
-/// place.
-void check_kernel(const OpDef &op, const KernelDef &k, Faults &faults) {
+/// Prepares a kernel for its operator. Adds faults where it does not fit: its dtype rows, and its outputs
+/// that are inputs in place.
+void check_kernel(const OpDef &op, KernelDef &k, Faults &faults) {
+  if (k.make_state) k.state = std::make_shared<StateOfKernel>();
   std::string what = cat("kernel ", body_name(k.kind), " of '", op.name, "'", from(k.source), ": ");
   if (!k.run) faults.add(what + "it has no code");
   bool is_dynamic =
@@ -141,7 +142,6 @@ void Registry::commit(Registration rows) {
       continue;
     }
     check_kernel(op->def, k, faults);
-    if (k.make_state) k.state = std::make_shared<StateOfKernel>();
     op->kernels.push_back(std::move(k));
   }
   for (GradDef &g : rows.grads) {
@@ -238,10 +238,7 @@ std::shared_ptr<const Operator> make_op(OpDef def, std::vector<KernelDef> kernel
                                         std::optional<GradDef> grad) {
   Faults faults;
   check_names(def, faults);
-  for (KernelDef &k : kernels) {
-    check_kernel(def, k, faults);
-    if (k.make_state) k.state = std::make_shared<StateOfKernel>();
-  }
+  for (KernelDef &k : kernels) check_kernel(def, k, faults);
   if (grad) check_grad(*grad, faults);
   faults.throw_if_any();
   return std::make_shared<const Operator>(Operator{std::move(def), std::move(kernels), std::move(grad)});
