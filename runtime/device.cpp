@@ -11,9 +11,7 @@
 
 namespace kw {
 
-namespace {
-
-constexpr DeviceApi table[] = {
+constexpr DeviceApi device_table[] = {
     {DeviceKind::cpu,
      [](Device, size_t bytes, bool zeroed) noexcept { return allocate_buffer(bytes, zeroed); },
      [](Device, void *data) noexcept { release_buffer(data); },
@@ -24,14 +22,12 @@ constexpr DeviceApi table[] = {
      }},
 };
 
-}  // namespace
-
 std::string_view device_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "CPU" : "CUDA"; }
 
 std::string device_text(Device d) { return d == Device{} ? "CPU" : cat(device_name(d.kind), ":", d.index); }
 
-const DeviceApi &device_api(DeviceKind kind) {
-  for (const DeviceApi &api : table)
+const DeviceApi &find_device_api(DeviceKind kind) {
+  for (const DeviceApi &api : device_table)
     if (api.kind == kind) return api;
   throw OpError(OpError::Kind::device, cat("no ", device_name(kind), " device"));
 }

@@ -50,7 +50,13 @@ struct DeviceApi {
                       const volatile uint32_t *cancel);
 };
 
+extern const DeviceApi device_table[];  ///< a row for each kind of this build, the CPU first
+
 /// Returns the functions of a kind; throws OpError (E501) if no device of this kind is here.
-const DeviceApi &device_api(DeviceKind kind);
+const DeviceApi &find_device_api(DeviceKind kind);
+/// Likewise; inline for the CPU, because each allocation and each run asks.
+inline const DeviceApi &device_api(DeviceKind kind) {
+  return kind == DeviceKind::cpu ? device_table[0] : find_device_api(kind);
+}
 
 }  // namespace kw

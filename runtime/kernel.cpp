@@ -16,7 +16,10 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::s
       ++kernel->scalar_count_;
       continue;
     }
-    if (p.mode != ParamMode::out) kernel->dim_count_ += p.rank;
+    if (p.mode == ParamMode::out)
+      ++kernel->output_count_;
+    else
+      kernel->dim_count_ += p.rank;
     if (p.stride_class == StrideClass::general) kernel->dim_count_ += p.rank;
     if (p.stride_class == StrideClass::inner_unit && p.rank > 0) kernel->dim_count_ += p.rank - 1u;
   }

@@ -20,6 +20,7 @@ class LoadedKernel {
   const Artifact &artifact() const { return artifact_; }
   size_t dim_count() const { return dim_count_; }
   size_t scalar_count() const { return scalar_count_; }
+  size_t output_count() const { return output_count_; }
   /// Returns the most bytes of stack that its code can use.
   size_t stack_bytes() const { return stack_bytes_; }
 
@@ -41,7 +42,7 @@ class LoadedKernel {
   CodeMapping code_;
   KwEntry entry_ = nullptr;
   std::shared_ptr<const Func> ir_;
-  size_t dim_count_ = 0, scalar_count_ = 0, stack_bytes_ = 0;
+  size_t dim_count_ = 0, scalar_count_ = 0, output_count_ = 0, stack_bytes_ = 0;
 };
 
 }  // namespace kw

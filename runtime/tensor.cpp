@@ -189,33 +189,6 @@ int64_t Tensor::size() const {
 
 int64_t Tensor::bytes() const { return static_cast<int64_t>(bytes_of(dtype(), shape())); }
 
-/// Returns the stride class. Contiguity ignores the strides of dimensions with extent 1, which separate no
-/// elements.
-StrideClass Tensor::stride_class() const {
-  int64_t expected = 1;
-  bool contiguous = true;
-  for (size_t d = rank(); d-- > 0;) {
-    int64_t extent = body_->shape[d];
-    if (extent == 0) return StrideClass::contiguous;
-    if (extent != 1 && body_->strides[d] != expected) contiguous = false;
-    expected *= extent;
-  }
-  if (contiguous) return StrideClass::contiguous;
-  return body_->strides[rank() - 1] == 1 ? StrideClass::inner_unit : StrideClass::general;
-}
-
-/// Returns the addresses of the elements. Negative strides extend the range below the first element.
-std::span<const std::byte> Tensor::address_range() const {
-  const auto *low = static_cast<const std::byte *>(data()), *high = low;
-  auto item = static_cast<int64_t>(item_size(dtype()));
-  for (size_t d = 0; d < rank(); ++d) {
-    if (body_->shape[d] == 0) return {};
-    int64_t span = (body_->shape[d] - 1) * body_->strides[d] * item;
-    (span < 0 ? low : high) += span;
-  }
-  return {low, high + item};
-}
-
 Tensor Tensor::reshaped(Extents shape) const {
   if (!is_contiguous()) return {};
   return view(data(), shape, {});

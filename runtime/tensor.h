@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
+#include "runtime/array_view.h"
 #include "runtime/device.h"
 #include "runtime/shape.h"
 
@@ -96,9 +97,18 @@ class Tensor {
   Device device() const { return body_->storage->device(); }
   Storage &storage() const { return *body_->storage; }
   const std::shared_ptr<Storage> &shared_storage() const { return body_->storage; }
-  StrideClass stride_class() const;
+  /// Returns how calls read it; valid while a handle of the tensor exists.
+  ArrayView array() const {
+    return {data(),
+            body_->shape.data(),
+            body_->strides.data(),
+            item_size(dtype()),
+            dtype(),
+            static_cast<uint8_t>(rank()),
+            writable()};
+  }
+  StrideClass stride_class() const { return kw::stride_class(array()); }
   bool is_contiguous() const { return stride_class() == StrideClass::contiguous; }
-  std::span<const std::byte> address_range() const;  ///< of its elements; empty if it has none
 
   /// Returns another view of its memory, from `data` on; row-major if `strides` is empty.
   Tensor view(void *data, Extents shape, Extents strides) const;

@@ -7,31 +7,30 @@
 namespace kw {
 
 namespace {
-/// The names of a type in printed IR and in NumPy, its bytes in memory and its bits of value.
+/// The names of a type in printed IR and in NumPy, and its bits of value.
 struct Row {
   std::string_view brief, numpy;
-  uint32_t bytes, bits;
+  uint32_t bits;
 };
 // in the order of DType, whose enumerators are the indices
-constexpr std::array<Row, dtype_count> rows = {{{"b1", "bool", 1, 1},
-                                                {"i8", "int8", 1, 8},
-                                                {"i16", "int16", 2, 16},
-                                                {"i32", "int32", 4, 32},
-                                                {"i64", "int64", 8, 64},
-                                                {"u8", "uint8", 1, 8},
-                                                {"u16", "uint16", 2, 16},
-                                                {"u32", "uint32", 4, 32},
-                                                {"u64", "uint64", 8, 64},
-                                                {"f16", "float16", 2, 16},
-                                                {"bf16", "bfloat16", 2, 16},
-                                                {"f32", "float32", 4, 32},
-                                                {"f64", "float64", 8, 64},
-                                                {"c64", "complex64", 8, 64},
-                                                {"c128", "complex128", 16, 128}}};
+constexpr std::array<Row, dtype_count> rows = {{{"b1", "bool", 1},
+                                                {"i8", "int8", 8},
+                                                {"i16", "int16", 16},
+                                                {"i32", "int32", 32},
+                                                {"i64", "int64", 64},
+                                                {"u8", "uint8", 8},
+                                                {"u16", "uint16", 16},
+                                                {"u32", "uint32", 32},
+                                                {"u64", "uint64", 64},
+                                                {"f16", "float16", 16},
+                                                {"bf16", "bfloat16", 16},
+                                                {"f32", "float32", 32},
+                                                {"f64", "float64", 64},
+                                                {"c64", "complex64", 64},
+                                                {"c128", "complex128", 128}}};
 const Row &row(DType t) { return rows[static_cast<size_t>(t)]; }
 }  // namespace
 
-uint32_t item_size(DType t) { return row(t).bytes; }
 uint32_t bit_width(DType t) { return row(t).bits; }
 std::string_view short_name(DType t) { return row(t).brief; }
 std::string_view numpy_name(DType t) { return row(t).numpy; }

@@ -17,8 +17,9 @@ constexpr bool is_signed_int(DType t) { return t >= DType::i8 && t <= DType::i64
 constexpr bool is_unsigned_int(DType t) { return t >= DType::u8 && t <= DType::u64; }
 constexpr bool is_int(DType t) { return t >= DType::i8 && t <= DType::u64; }
 
-/// Returns the bytes of one element in memory; 1 for bool.
-uint32_t item_size(DType t);
+/// Bytes of one element in memory, in the order of DType; 1 for bool.
+inline constexpr uint8_t item_sizes[dtype_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+constexpr uint32_t item_size(DType t) { return item_sizes[static_cast<size_t>(t)]; }
 /// Returns the width of the value in bits; 1 for bool.
 uint32_t bit_width(DType t);
 /// Returns the name in printed IR: "f32", "i64", "b1".

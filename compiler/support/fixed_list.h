@@ -18,13 +18,18 @@ class FixedList {
 
  public:
   /// Adds an item; a list of more than N items is a fault of the caller.
-  void push_back(T item) { append({&item, 1}); }
+  void push_back(T item) {
+    need(1);
+    items_[count_++] = item;
+  }
+  /// Adds items that are not of this list; in a loop, because for a few it is faster than memmove.
   void append(std::span<const T> more) {
-    if (more.size() > N - count_) [[unlikely]]
-      ensure(false, "a list is longer than it may be");
-    std::copy(more.begin(), more.end(), items_.begin() + count_);
+    need(more.size());
+    for (size_t i = 0; i < more.size(); ++i) items_[count_ + i] = more[i];
     count_ += more.size();
   }
+  /// Drops the items after the first `count`, of which there are as many.
+  void truncate(size_t count) { count_ = count; }
   size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
   T *data() { return items_.data(); }
@@ -36,6 +41,11 @@ class FixedList {
   const T &operator[](size_t i) const { return items_[i]; }
 
  private:
+  void need(size_t more) const {
+    if (more > N - count_) [[unlikely]]
+      ensure(false, "a list is longer than it may be");
+  }
+
   std::array<T, N> items_;  // only the first `count_` are set
   size_t count_ = 0;
 };

@@ -71,7 +71,7 @@ std::optional<Signature> signature_of_call(KernelState &k, const py::tuple &args
   bool bound = bind_call(k, values.data(), args.size(), names.empty() ? nullptr : names.ptr(), f);
   if (!bound || !read_arguments(k, f) || !note_same_views(k, f)) return std::nullopt;
   overlaps = f.overlaps;
-  return signature_of(std::span(f.words, f.word_count));
+  return signature_of(f.words);
 }
 
 /// Returns (kind, path, line, subject, dimension, what, why) for each finding; line 0 means no location.

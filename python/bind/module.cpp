@@ -102,7 +102,7 @@ std::string key_preimage(py::handle kernel, const py::tuple &args) {
   bool ok = k.refresh() && bind_arguments(k, PySequence_Fast_ITEMS(args.ptr()), args.size(), nullptr, f) &&
             read_arguments(k, f);
   if (!ok) throw py::error_already_set();
-  return key_text(k.request(signature_of(std::span(f.words, f.word_count)), Body::main));
+  return key_text(k.request(signature_of(f.words), Body::main));
 }
 
 /// Returns the keys of the specializations that a kernel holds, the last used first, for tests.

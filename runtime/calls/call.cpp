@@ -20,6 +20,15 @@ std::string count_text(uint64_t min, uint64_t max) {
   return max >= any_number ? cat("at least ", counted(min, "tensor")) : cat(min, " to ", max, " tensors");
 }
 
+/// Returns whether a call gives one tensor for each declared input, as most calls do.
+bool has_one_each(const OpCall &call) {
+  const std::vector<OpInput> &declared = call.op->def.inputs;
+  if (!call.counts.empty() || call.inputs.size() != declared.size()) return false;
+  for (size_t i = 0; i < declared.size(); ++i)
+    if (declared[i].is_list() || !call.inputs[i]) return false;
+  return true;
+}
+
 /// Checks the number of tensors of each declared input. Throws OpError that names the first wrong input.
 void check_inputs(const OpCall &call) {
   const OpDef &def = call.op->def;
@@ -48,10 +57,9 @@ void check_inputs(const OpCall &call) {
   }
 }
 
-/// Checks how many tensors of each output a call asks for. Throws OpError.
+/// Checks how many tensors of each output a call that counts them asks for. Throws OpError.
 void check_out_counts(const OpCall &call) {
   const OpDef &def = call.op->def;
-  if (call.out_counts.empty()) return;
   if (call.out_counts.size() != def.outputs.size())
     throw_type_error(cat(def.name, " has ", counted(def.outputs.size(), "output"), ", but the call counts ",
                          call.out_counts.size()));
@@ -67,7 +75,6 @@ void check_out_counts(const OpCall &call) {
 /// Converts the attributes of a call, fills in defaults and orders them as declared. Throws OpError.
 void check_attrs(OpCall &call) {
   const OpDef &def = call.op->def;
-  if (def.attrs.empty() && call.attrs.empty()) return;
   Attrs ordered;
   for (const OpAttr &declared : def.attrs) {
     const Attr *given = call.attr(declared.name);
@@ -176,10 +183,10 @@ static void find_device(OpCall &call) {
 }
 
 void check_call(OpCall &call) {
-  check_inputs(call);
-  check_out_counts(call);
+  if (!has_one_each(call)) check_inputs(call);
+  if (!call.out_counts.empty()) check_out_counts(call);
   find_device(call);
-  check_attrs(call);
+  if (!call.op->def.attrs.empty() || !call.attrs.empty()) check_attrs(call);
   if (call.op->def.check) call.op->def.check(call);
 }
 
@@ -221,7 +228,6 @@ namespace {
 std::vector<Tensor> allocate_outputs(const OpCall &call, const KernelDef &k,
                                      std::span<const TensorType> types) {
   std::vector<Tensor> out;
-  if (k.makes_outputs) return out;
   out.reserve(types.size());
   for (const TensorType &t : types) out.push_back(Tensor::empty(t.dtype, t.shape, call.device));
   for (auto [output, input] : k.in_place)
@@ -229,9 +235,8 @@ std::vector<Tensor> allocate_outputs(const OpCall &call, const KernelDef &k,
   return out;
 }
 
-/// Returns what the kernel keeps between its runs; null if it keeps nothing.
+/// Returns what a kernel with a state keeps between its runs.
 void *state_of(const KernelDef &k, const OpCall &call) {
-  if (!k.state) return nullptr;
   std::scoped_lock lock(k.state->mutex);
   if (!k.state->value) k.state->value = k.make_state(call);
   return k.state->value.get();
@@ -239,8 +244,8 @@ void *state_of(const KernelDef &k, const OpCall &call) {
 
 /// Runs a kernel with all that it gets.
 void run_kernel(const KernelDef &k, KernelContext &x) {
-  x.outputs = allocate_outputs(x.call, k, x.types);
-  x.state = state_of(k, x.call);
+  if (!k.makes_outputs) x.outputs = allocate_outputs(x.call, k, x.types);
+  if (k.state) x.state = state_of(k, x.call);
   std::shared_ptr<Storage> workspace;
   if (size_t bytes = k.workspace ? k.workspace(x.call, x.types) : 0) {
     workspace = Storage::allocate(bytes, false, x.call.device);

@@ -229,13 +229,13 @@ std::optional<bool> set_recording(std::optional<bool> on) {
   state = now;
   return before.is_explicit ? std::optional(before.on) : std::nullopt;
 }
-GradModeGuard::GradModeGuard(bool on) : before_(state), on_(on) {
-  state.on = on_;
-  if (!on_) state.recorder = nullptr;
+GradModeGuard::GradModeGuard(bool on) : state_(state), before_(state_), on_(on) {
+  state_.on = on_;
+  if (!on_) state_.recorder = nullptr;
 }
 GradModeGuard::~GradModeGuard() {
-  state.on = before_.on;
-  if (!on_) state.recorder = before_.recorder;
+  state_.on = before_.on;
+  if (!on_) state_.recorder = before_.recorder;
 }
 bool is_recording() { return state.on; }
 

@@ -61,6 +61,7 @@ class GradModeGuard {
   GradModeGuard(const GradModeGuard &) = delete;
 
  private:
+  GradMode &state_;  ///< of this thread, looked up once
   GradMode before_;  ///< its recorder is restored if the guard turned recording off
   bool on_;
 };

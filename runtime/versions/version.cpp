@@ -28,13 +28,30 @@ std::optional<size_t> too_large_output(const LoadedKernel &kernel, const std::ve
   return {};
 }
 
+/// Compares with an element loop, because for a few elements it is faster than memcmp, which std::equal
+/// becomes.
+template <class T>
+bool are_same(std::span<const T> a, std::span<const T> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
 }  // namespace
 
+bool Version::serves(std::span<const uint16_t> call) const {
+  return are_same<uint16_t>(words, call) && mode == execution_mode();
+}
+
+void Version::set_calls(std::span<const uint16_t> call) {
+  words.truncate(0);
+  words.append(call);
+  mode = execution_mode();
+}
+
 bool Version::knows(const CallSizes &sizes) const {
-  // an element loop, because for a few elements it is faster than memcmp, which std::equal becomes
-  if (!shape_known || extents.size() != sizes.extents.size()) return false;
-  for (size_t i = 0; i < extents.size(); ++i)
-    if (extents[i] != sizes.extents[i]) return false;
+  if (!shape_known || !are_same<int64_t>(extents, sizes.extents)) return false;
   return std::equal(scalars.begin(), scalars.end(), sizes.scalars.begin());
 }
 
@@ -44,12 +61,6 @@ Request Version::request_of(Body body) const {
   return r;
 }
 
-size_t output_count(const LoadedKernel &kernel) {
-  const auto &params = kernel.artifact().params;
-  return static_cast<size_t>(std::count_if(params.begin(), params.end(),
-                                           [](const ParamRecord &p) { return p.mode == ParamMode::out; }));
-}
-
 /// Returns the number of extents that the entry program has to deliver: the ranks of all outputs together.
 static size_t output_dims(const LoadedKernel &kernel) {
   size_t dims = 0;
@@ -57,7 +68,8 @@ static size_t output_dims(const LoadedKernel &kernel) {
   return dims;
 }
 
-bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, Resolved &error) {
+/// Runs the entry program of a body. Returns false and sets `error` if it refuses the call.
+static bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, Resolved &error) {
   const EntryProgram &program = kernel.artifact().program;
   r = evaluate_entry(program, sizes.extents.data(), sizes.extents.size(), sizes.scalars.data(),
                      sizes.scalars.size());
@@ -77,13 +89,14 @@ bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, R
   return !large;
 }
 
-Entered enter_shape(Version &v, const CallSizes &sizes, const std::function<bool()> &need_plain,
-                    Resolved &error) {
+/// Runs the entry program for new extents, chooses the body and stores both in the version.
+static Entered enter_shape(Version &v, const CallSizes &sizes, const std::function<bool(Body)> &need,
+                           Resolved &error) {
   EntryResult r;
   if (!enter(*v.main, sizes, r, error)) return Entered::refused;
   bool use_plain = !r.facts_hold, reads_scalars = r.reads_scalars;
   if (use_plain) {
-    if (!need_plain()) return Entered::no_plain;
+    if (!need(Body::plain)) return Entered::no_body;
     if (!enter(*v.plain, sizes, r, error)) return Entered::refused;
   }
   v.extents.assign(sizes.extents.begin(), sizes.extents.end());
@@ -95,6 +108,25 @@ Entered enter_shape(Version &v, const CallSizes &sizes, const std::function<bool
   size_t counted = reads_scalars || r.reads_scalars ? sizes.scalars.size() : 0;
   v.scalars.assign(sizes.scalars.begin(), sizes.scalars.begin() + static_cast<ptrdiff_t>(counted));
   v.shape_known = true;
+  return Entered::ok;
+}
+
+Entered enter_call(Version &v, const CallSizes &sizes, bool overlaps, const std::function<bool(Body)> &need,
+                   Entry &entry, Resolved &error) {
+  if (overlaps) {  // runs serially and in source order
+    EntryResult r;
+    if (!need(Body::overlapping)) return Entered::no_body;
+    if (!enter(*v.overlapping, sizes, r, error)) return Entered::refused;
+    entry.kernel = v.overlapping.get();
+    entry.out_extents.append(r.extents);
+    entry.workspace = r.workspace, entry.work = r.work;
+    return Entered::ok;
+  }
+  if (!v.knows(sizes))
+    if (Entered e = enter_shape(v, sizes, need, error); e != Entered::ok) return e;
+  entry.kernel = &v.body();
+  entry.out_extents.append(v.out_extents);
+  entry.workspace = v.workspace, entry.work = v.work;
   return Entered::ok;
 }
 

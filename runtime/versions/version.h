@@ -1,5 +1,5 @@
-// One specialization of a kernel (one signature, one set of captured values): its bodies, and the results of
-// its last call. Knows nothing of Python and of its callers; not thread-safe.
+// One specialization of a kernel (one signature, one set of captured values): the words that select it, its
+// bodies, and the results of its last call. Knows nothing of Python and of its callers; not thread-safe.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,8 @@
 #include "runtime/kernel.h"
 #include "runtime/request.h"
 #include "runtime/versions/entry.h"
+#include "runtime/versions/signature_words.h"
+#include "support/fixed_list.h"
 
 namespace kw {
 
@@ -18,7 +20,9 @@ struct CallSizes {
 };
 
 struct Version {
-  Request request;  ///< request for the body `main`
+  Request request;                       ///< request for the body `main`
+  FixedList<uint16_t, max_words> words;  ///< of its calls
+  uint8_t mode = 0;                      ///< the execution_mode() for which it was compiled
   std::shared_ptr<const LoadedKernel> main, plain;
   std::shared_ptr<const LoadedKernel> overlapping;  ///< for calls whose arguments share memory
   bool has_inout = false;
@@ -29,6 +33,10 @@ struct Version {
   std::vector<int64_t> out_extents;
   int64_t workspace = 0, work = 0;
 
+  /// Returns whether it serves calls with these words in the present execution mode.
+  bool serves(std::span<const uint16_t> call) const;
+  /// Sets what `serves` compares.
+  void set_calls(std::span<const uint16_t> call);
   /// Returns the body that runs for the extents of the last call.
   const LoadedKernel &body() const { return use_plain ? *plain : *main; }
   /// Returns whether a call has the same extents, and the same relevant scalars, as the last one.
@@ -37,17 +45,21 @@ struct Version {
   Request request_of(Body body) const;
 };
 
-/// Returns the number of outputs of a kernel.
-size_t output_count(const LoadedKernel &kernel);
+/// What a run needs of a version, copied, because other calls may change the version while it runs. The
+/// version owns the kernel and keeps it.
+struct Entry {
+  const LoadedKernel *kernel = nullptr;
+  FixedList<int64_t, max_outputs * max_rank> out_extents;
+  int64_t workspace = 0, work = 0;
+};
 
-enum class Entered : uint8_t { ok, refused, no_plain };
+enum class Entered : uint8_t { ok, refused, no_body };
 
-/// Runs the entry program of a body for a call. Returns false and sets `error` if an extent is negative, an
+/// Chooses the body for a call and runs its entry program, or takes both from the last call of these sizes.
+/// `overlaps`: a written argument shares memory with another. `need` loads a body into the version; if it
+/// returns false, the result is no_body. If the result is `refused`, sets `error`: an extent is negative, an
 /// output exceeds 2^46 elements, or the temporaries exceed 2^46 bytes.
-bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResult &r, Resolved &error);
-/// Runs the entry program for new extents, chooses the body and stores both in the specialization.
-/// `need_plain` loads the body `plain`; if it returns false, the result is no_plain.
-Entered enter_shape(Version &v, const CallSizes &sizes, const std::function<bool()> &need_plain,
-                    Resolved &error);
+Entered enter_call(Version &v, const CallSizes &sizes, bool overlaps, const std::function<bool(Body)> &need,
+                   Entry &entry, Resolved &error);
 
 }  // namespace kw

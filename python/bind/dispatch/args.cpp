@@ -103,34 +103,23 @@ bool regular_strides(PyArrayObject *a) {
   return reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % static_cast<uintptr_t>(item) == 0;
 }
 
-/// Returns whether all extents and the reach are below max_extent. The reach is the sum of |stride| * extent
-/// over the dimensions, a bound of all offsets in elements.
-bool reach_is_small(PyArrayObject *a) {
-  int64_t reach = 0, item = PyArray_ITEMSIZE(a);
-  for (int d = 0; d < PyArray_NDIM(a); ++d) {
-    int64_t extent = PyArray_DIM(a, d), stride = PyArray_STRIDE(a, d) / item, part;
-    if (extent >= max_extent || __builtin_mul_overflow(stride < 0 ? -stride : stride, extent, &part))
-      return false;
-    if (__builtin_add_overflow(reach, part, &reach) || reach >= max_extent) return false;
-  }
-  return true;
+/// Returns how the runtime reads an array of this dtype. Valid until Python code runs, which may resize it.
+ArrayView array_of(PyArrayObject *a, DType dtype) {
+  static_assert(sizeof(npy_intp) == sizeof(int64_t));
+  return {PyArray_DATA(a),
+          reinterpret_cast<const int64_t *>(PyArray_DIMS(a)),
+          reinterpret_cast<const int64_t *>(PyArray_STRIDES(a)),
+          1,
+          dtype,
+          static_cast<uint8_t>(PyArray_NDIM(a)),
+          PyArray_ISWRITEABLE(a)};
 }
 
-/// Returns the stride class of an array with regular strides.
-StrideClass classify(PyArrayObject *a) {
-  if (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS) return StrideClass::contiguous;
-  // NumPy counts arrays of rank 0 as contiguous, so there is a last dimension here
-  int rank = PyArray_NDIM(a);
-  return PyArray_STRIDE(a, rank - 1) == PyArray_ITEMSIZE(a) ? StrideClass::inner_unit : StrideClass::general;
-}
-
-/// Appends the strides, in elements, that code of class `c` receives:
-///     contiguous: none      inner_unit: all but the last, which is 1      general: all
-void push_strides(CallFrame &f, PyArrayObject *a, StrideClass c) {
-  int rank = PyArray_NDIM(a), count = c == StrideClass::contiguous   ? 0
-                                      : c == StrideClass::inner_unit ? rank - 1
-                                                                     : rank;
-  for (int d = 0; d < count; ++d) f.strides[f.stride_count++] = PyArray_STRIDE(a, d) / PyArray_ITEMSIZE(a);
+/// Returns how the runtime reads an object; no array for other objects than arrays of our dtypes.
+ArrayView array_of(PyObject *o) {
+  if (!o || !PyArray_Check(o)) return {};
+  int dtype = dtype_of_array(o);
+  return dtype < 0 ? ArrayView{} : array_of(reinterpret_cast<PyArrayObject *>(o), static_cast<DType>(dtype));
 }
 
 /// Returns whether the array is an np.matrix or a masked array, or derives from one. Kernels would ignore the
@@ -179,21 +168,17 @@ inline bool is_plain(PyObject *o) {
          PyArray_NDIM(a) <= static_cast<int>(max_rank) && PyArray_DESCR(a)->byteorder != '>';
 }
 
-/// Reads a plain array without checks that can raise. If it returns false, the counts in the frame are
-/// unchanged and the general reader can start.
+/// Reads a plain array without checks that can raise. If it returns false, nothing was added and the general
+/// reader can start.
 inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
   if (!is_plain(o)) return false;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
-  int rank = PyArray_NDIM(a), dtype = dtype_of_number(PyArray_TYPE(a));
-  const npy_intp *dims = PyArray_DIMS(a);
+  ArrayView view = array_of(a, static_cast<DType>(dtype_of_number(PyArray_TYPE(a))));
   // max_extent is a power of two: the bitwise or of the extents reaches it only if one of them does
-  npy_intp bits = 0;
-  for (int d = 0; d < rank; ++d) bits |= f.extents[f.extent_count + static_cast<size_t>(d)] = dims[d];
+  int64_t bits = 0;
+  for (size_t d = 0; d < view.rank; ++d) bits |= view.extents[d];
   if (bits >= max_extent) return false;
-  f.extent_count += static_cast<size_t>(rank);
-  f.words[f.word_count++] = argument_word(ArgKind::tensor, static_cast<DType>(dtype),
-                                          static_cast<size_t>(rank), StrideClass::contiguous);
-  f.data[f.data_count++] = PyArray_DATA(a);
+  f.add(view, StrideClass::contiguous);
   return true;
 }
 
@@ -209,25 +194,19 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
     a = reinterpret_cast<PyArrayObject *>(copy.get());
     f.copies.emplace_back(std::move(copy), f.args[i]);
   }
-  StrideClass c = classify(a);
-  if (!reach_is_small(a)) {
+  ArrayView view = array_of(a, static_cast<DType>(dtype));
+  if (!is_in_reach(view)) {
     raise_error(Code::E224, cat("argument '", parameter_name(k, i), "' of kernel '", k.name,
                                 "' reaches beyond 2^46 elements"));
     return false;
   }
-  int rank = PyArray_NDIM(a);
-  f.words[f.word_count++] =
-      argument_word(ArgKind::tensor, static_cast<DType>(dtype), static_cast<size_t>(rank), c);
-  f.data[f.data_count++] = PyArray_DATA(a);
-  for (int d = 0; d < rank; ++d) f.extents[f.extent_count++] = PyArray_DIM(a, d);
-  if (c != StrideClass::contiguous) push_strides(f, a, c);
+  f.add(view);
   return true;
 }
 
-/// Appends the word of a scalar and its bits. Returns true, for use in a return statement.
+/// Adds a number. Returns true, for use in a return statement.
 bool push_scalar(CallFrame &f, ArgKind kind, DType t, uint64_t bits) {
-  f.words[f.word_count++] = argument_word(kind, t, 0, StrideClass::contiguous);
-  f.scalars[f.scalar_count++] = bits;
+  f.add_number(kind, t, bits);
   return true;
 }
 
@@ -277,7 +256,7 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
                    PyBytes_Check(o) || o == Py_None;
   if (i == 0 && !container &&
       k.parameters.names.size() > 1) {  // the `self` of a method; using it is an error of the compilation
-    f.words[f.word_count++] = argument_word(ArgKind::unused, DType::b1, 0, StrideClass::contiguous);
+    f.add_unused();
     return true;
   }
   std::string help = "pass a NumPy array or a number";
@@ -288,10 +267,8 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
   return refuse_type(k, i, with_article(type_name(o)), help);
 }
 
-/// Reads the arrays of out= and copies irregular ones. If one is not contiguous, appends a word for each
-/// output.
+/// Reads the arrays of out= and copies irregular ones.
 bool read_out(const KernelState &k, CallFrame &f) {
-  bool strided = false;
   for (size_t i = 0; i < f.out_count; ++i) {
     if (!f.outs[i] || is_plain(f.outs[i])) continue;
     if (!PyArray_Check(f.outs[i]))
@@ -305,19 +282,11 @@ bool read_out(const KernelState &k, CallFrame &f) {
       if (!copy) return false;
       f.outs[i] = copy.get();
       f.copies.emplace_back(std::move(copy), reinterpret_cast<PyObject *>(a));
-      a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
     }
-    strided |= classify(a) != StrideClass::contiguous;
   }
-  // a signature without words for outputs means that all outputs are contiguous
-  if (!strided) return true;
-  for (size_t i = 0; i < f.out_count; ++i) {
-    auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
-    // strided outputs have one class and pass all their strides; they have no inner_unit class
-    bool general = a && classify(a) != StrideClass::contiguous;
-    f.words[f.word_count++] = output_word(general);
-    if (general) push_strides(f, a, StrideClass::general);
-  }
+  FixedList<ArrayView, max_outputs> outputs;
+  for (size_t i = 0; i < f.out_count; ++i) outputs.push_back(array_of(f.outs[i]));
+  f.add_outputs(outputs);
   return true;
 }
 
@@ -375,7 +344,7 @@ bool read_arguments(const KernelState &k, CallFrame &f) {
     if (!ok) return false;
   }
   // the following entries belong to out=: reread_out truncates the lists to these counts
-  f.given_words = f.word_count, f.given_strides = f.stride_count, f.given_copies = f.copies.size();
+  f.given_words = f.words.size(), f.given_strides = f.strides.size(), f.given_copies = f.copies.size();
   return !f.has_out || read_out(k, f);
 }
 
@@ -388,7 +357,7 @@ bool reread_out(const KernelState &k, CallFrame &f) {
                      f.copies.end());
     }
   // other outputs keep their copies in `outs`; these are regular and are not copied again
-  f.word_count = f.given_words, f.stride_count = f.given_strides;
+  f.words.truncate(f.given_words), f.strides.truncate(f.given_strides);
   return read_out(k, f);
 }
 
@@ -515,13 +484,31 @@ bool check_out(const KernelState &k, const LoadedKernel &kernel, const CallFrame
 }
 
 bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f) {
-  size_t outputs = output_count(kernel);
+  size_t outputs = kernel.output_count();
   if (outputs == f.out_count) return true;
   raise_error(Code::E222,
               cat("out= of kernel '", k.name, "' has ", f.out_count, f.out_count == 1 ? " entry" : " entries",
                   " for ", counted(outputs, "output")),
               outputs ? "give one array or None per output_tensor" : "call it without out=");
   return false;
+}
+
+bool check_written(const KernelState &k, const CallPlan &plan, CallFrame &f) {
+  CallArrays arrays;
+  auto is_copied = [&](PyObject *o) {
+    return std::any_of(f.copies.begin(), f.copies.end(), [&](const auto &c) { return c.second == o; });
+  };
+  for (size_t i = 0; i < f.arg_count; ++i) {
+    arrays.arguments.push_back(array_of(f.args[i]));
+    arrays.copied_arguments |= uint64_t{is_copied(f.args[i])} << i;
+  }
+  for (size_t i = 0; i < f.out_count; ++i) {
+    arrays.outputs.push_back(array_of(f.given[i]));
+    arrays.copied_outputs |= uint64_t{is_copied(f.given[i])} << i;
+  }
+  auto refused = kw::check_written(f, arrays, plan.main->artifact(), k.name);
+  if (refused) raise_error(Code::E222, refused->message, refused->help);
+  return !refused;
 }
 
 bool zero_array(PyObject *array) {

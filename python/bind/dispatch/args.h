@@ -1,40 +1,22 @@
-// Arguments of a call → the words that select a plan, data pointers, extents and strides. Reads NumPy objects
-// directly through their fields.
+// Python objects → the arguments of an invocation. Reads NumPy objects directly through their fields, and
+// other libraries' arrays through NumPy.
 #pragma once
 
 #include "bind/dispatch/state.h"
 
 namespace kw {
 
-/// The arguments of one call. Arrays are borrowed from the caller; copies made for irregular strides are
-/// owned.
-struct CallFrame {
+/// One call from Python. Arrays are borrowed from the caller; copies made for irregular strides are owned.
+struct CallFrame : Invocation {
   PyObject *args[max_args];
   size_t arg_count = 0;
   PyObject *given[max_outputs];  ///< arrays given as out=, or null
   PyObject *outs[max_outputs];   ///< arrays that the kernel writes for `given`: the same or aligned copies
   size_t out_count = 0;
   bool has_out = false;
-  size_t given_words = 0;    ///< words of the arguments; those of out= follow
-  size_t given_strides = 0;  ///< strides of the arguments, likewise
-  size_t given_copies = 0;   ///< copies of the arguments, likewise
-  uint32_t temporaries = 0;  ///< bit set of outputs computed in a new array and then copied to out=
-  bool overlaps = false;     ///< a written array shares memory with another: set by check_written
-  bool same_views = false;   ///< a written argument is the same view as another: set by check_written
-  /// Valid if `same_views`. `alias`: the first argument that is the same view, or the argument's own index.
-  /// `out_alias`: an argument that is the same view as the out= array, or UINT8_MAX.
-  uint8_t alias[max_args], out_alias[max_outputs];
-
-  uint16_t words[max_words];
-  size_t word_count = 0;
-  void *data[max_args + max_outputs];
-  size_t data_count = 0;
-  int64_t extents[max_dims];  ///< followed by the strides during the run
-  size_t extent_count = 0;
-  int64_t strides[max_dims];
-  size_t stride_count = 0;
-  uint64_t scalars[max_args];
-  size_t scalar_count = 0;
+  size_t given_words = 0;                             ///< words of the arguments; those of out= follow
+  size_t given_strides = 0;                           ///< strides of the arguments, likewise
+  size_t given_copies = 0;                            ///< copies of the arguments, likewise
   std::vector<std::pair<PyRef, PyObject *>> copies;   ///< (contiguous copy, original)
   std::vector<std::pair<PyRef, PyObject *>> foreign;  ///< (the array in `args`, what the caller passed)
 
@@ -55,8 +37,6 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
 bool read_arguments(const KernelState &k, CallFrame &f);
 /// Returns the name of a parameter; "out" after the last one.
 std::string parameter_name(const KernelState &k, size_t i);
-/// Appends the words for `alias` and `out_alias`, because such calls have separate plans.
-void add_alias_words(CallFrame &f);
 /// Reads out= again if some of its outputs are computed in new arrays. Returns false with an exception.
 bool reread_out(const KernelState &k, CallFrame &f);
 
@@ -70,8 +50,7 @@ const void *output_descr(DType dtype);
 int64_t bytes_of(DType dtype, size_t rank, const int64_t *extents);
 /// Returns a new array for an output. Raises E102 for bfloat16 without ml_dtypes.
 PyObject *new_array(DType dtype, size_t rank, const int64_t *extents, bool zeroed);
-/// Checks that arrays which the kernel writes are writable and have no element twice. Notes overlaps with
-/// other tensors. Returns false with an exception.
+/// Checks the arrays that the kernel writes (runtime/calls/invocation). Returns false with an exception.
 bool check_written(const KernelState &k, const CallPlan &plan, CallFrame &f);
 /// Checks that out= has one entry per output. Returns false with an exception.
 bool check_out_count(const KernelState &k, const LoadedKernel &kernel, const CallFrame &f);

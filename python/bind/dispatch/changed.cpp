@@ -77,7 +77,7 @@ bool check_unchanged(const KernelState &k, const CallFrame &f, std::span<PyObjec
   for (size_t i = 0; i < outputs.size();
        ++i) {  // without words, or with alias marks in their place, none is general
     size_t word = f.given_words + i;
-    bool general = word < f.word_count && f.words[word] == output_word(true);
+    bool general = word < f.words.size() && f.words[word] == output_word(true);
     if (!compare.next_output(reinterpret_cast<PyArrayObject *>(outputs[i]), general))
       return refuse(k, max_args);
   }

@@ -34,21 +34,11 @@ PyTypeObject *kernel_type = nullptr;  ///< created once, when the module is impo
 
 KernelObject *as_kernel(PyObject *o) { return reinterpret_cast<KernelObject *>(o); }
 
-/// Compares with an element loop, because for a few elements it is faster than memcmp, which std::equal
-/// becomes.
-template <class T>
-bool same(const T *a, const T *b, size_t n) {
-  for (size_t i = 0; i < n; ++i)
-    if (a[i] != b[i]) return false;
-  return true;
-}
-
 /// Returns the plan for the words of a call, the captured values and the execution mode; null if there is
 /// none. Moves the plan to the front, because plans are ordered by their last use.
 CallPlan *find_plan(KernelState &k, const CallFrame &f) {
   auto matches = [&](const CallPlan &p) {
-    return p.word_count == f.word_count && p.generation == k.captured.generation &&
-           p.mode == execution_mode() && same(p.words.data(), f.words, f.word_count);
+    return p.generation == k.captured.generation && p.serves(f.words);
   };
   if (k.last_plan && matches(*k.last_plan)) [[likely]]
     return k.last_plan;
@@ -74,11 +64,9 @@ bool returns_outputs(const Artifact &a) {
 /// Compiles or loads the specialization for a call and adds its plan. Returns null with an exception.
 CallPlan *make_plan(KernelState &k, const CallFrame &f) {
   auto plan = std::make_unique<CallPlan>();
-  std::copy(f.words, f.words + f.word_count, plan->words.begin());
-  plan->word_count = f.word_count;
+  plan->set_calls(f.words);
   plan->generation = k.captured.generation;
-  plan->mode = execution_mode();
-  plan->request = k.request(signature_of(std::span(f.words, f.word_count)), Body::main);
+  plan->request = k.request(signature_of(f.words), Body::main);
   plan->main = k.obtain(plan->request);
   if (!plan->main) k.captured.fresh = false;  // the next call may define a missing name
   if (!plan->main || !k.warn_once(*plan->main) || !k.count_version()) return nullptr;
@@ -115,27 +103,22 @@ bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const i
   return !PyErr_Occurred();  // a signal handler may have raised as the run ended
 }
 
-/// Obtains the body `plain`, which is compiled at its first use. Returns false with an exception.
-bool need_plain(KernelState &k, CallPlan &plan) {
-  if (!plan.plain) plan.plain = k.obtain(plan.request_of(Body::plain));
-  return plan.plain != nullptr;
+/// Obtains another body than `main`, which is compiled at its first use. Returns false with an exception.
+bool need_body(KernelState &k, CallPlan &plan, Body body) {
+  auto &slot = body == Body::plain ? plan.plain : plan.overlapping;
+  if (!slot) slot = k.obtain(plan.request_of(body));
+  return slot != nullptr;
 }
 
-/// Obtains the body for arguments that share memory, likewise.
-bool need_overlapping(KernelState &k, CallPlan &plan) {
-  if (!plan.overlapping) plan.overlapping = k.obtain(plan.request_of(Body::overlapping));
-  return plan.overlapping != nullptr;
-}
-
-CallSizes sizes_of(const CallFrame &f) { return {{f.extents, f.extent_count}, {f.scalars, f.scalar_count}}; }
-
-/// Runs the entry program for new extents and chooses the body. Returns false with an exception.
-bool enter_shape(KernelState &k, CallPlan &plan, const CallFrame &f) {
+/// Chooses the body for a call and computes the sizes of its run. Returns false with an exception.
+bool enter_plan(KernelState &k, CallPlan &plan, const CallFrame &f, Entry &entry) {
   Resolved error;
-  Entered entered = enter_shape(plan, sizes_of(f), [&] { return need_plain(k, plan); }, error);
+  bool is_repeated = f.overlaps || plan.knows(f.sizes());
+  Entered entered = enter_call(
+      plan, f.sizes(), f.overlaps, [&](Body body) { return need_body(k, plan, body); }, entry, error);
   if (entered == Entered::refused) raise_in_call(k, error);
   // the next call with these types and shapes may take the fast path
-  if (entered == Entered::ok) remember(plan, plan.body(), f.args);
+  if (entered == Entered::ok && !is_repeated) remember(plan, plan.body(), f.args);
   return entered == Entered::ok;
 }
 
@@ -151,7 +134,6 @@ RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) 
 
 /// The outputs of one call: new arrays or those of out=.
 struct Outputs {
-  int64_t extents[max_outputs * max_rank];
   PyObject *array[max_outputs] = {};
   size_t count = 0;
   ~Outputs() {
@@ -161,19 +143,20 @@ struct Outputs {
 
 /// Provides the array of each output, new or given, in the order of the parameters, and appends its address
 /// to the data of the call. Returns false with an exception.
-bool make_outputs(const LoadedKernel &kernel, CallFrame &f, Outputs &outs) {
+bool make_outputs(const Entry &entry, CallFrame &f, Outputs &outs) {
   size_t at = 0;
-  for (const ParamRecord &p : kernel.artifact().params) {
+  for (const ParamRecord &p : entry.kernel->artifact().params) {
     if (p.mode != ParamMode::out) continue;
     PyObject *given = outs.count < f.out_count ? f.outs[outs.count] : nullptr;
     bool zeroed = p.fill == Fill::zero;
-    PyObject *array = given ? Py_NewRef(given) : new_array(p.dtype, p.rank, outs.extents + at, zeroed);
+    PyObject *array =
+        given ? Py_NewRef(given) : new_array(p.dtype, p.rank, entry.out_extents.data() + at, zeroed);
     if (!array) return false;
     outs.array[outs.count++] = array;
     // an output that aliases an argument is written completely, although a separate buffer would need zeros
     bool aliased = given && f.same_views && !f.overlaps && f.out_alias[outs.count - 1] != UINT8_MAX;
     if (zeroed && given && !aliased && !zero_array(array)) return false;
-    f.data[f.data_count++] = array_data(array);
+    f.data.push_back(array_data(array));
     at += p.rank;
   }
   return true;
@@ -202,7 +185,7 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
 /// and returns the result.
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
-  if (!end_run(k, kernel, {f.extents, f.extent_count}, r)) return note_call(k, f);
+  if (!end_run(k, kernel, f.extents, r)) return note_call(k, f);
   for (size_t i = 0; f.temporaries && i < f.out_count; ++i)
     if ((f.temporaries >> i & 1u) && !copy_array(f.given[i], outs.array[i])) return nullptr;
   if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
@@ -248,33 +231,17 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   // outputs computed in new arrays count as not given, which makes another signature
   if (f.temporaries && (!reread_out(k, f) || !(plan = need_plan(k, f)))) return note_call(k, f);
   if (f.same_views && !f.overlaps) {  // same views are compiled as one buffer
-    add_alias_words(f);
+    f.add_alias_words(f.arg_count, f.out_count);
     if (!(plan = need_plan(k, f))) return note_call(k, f);
   }
-  // the entry program computes the shapes of outputs and chooses the body
-  if (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f)) return note_call(k, f);
-  // copied before Python code runs or the GIL is released, because another call may then change the plan's
-  // shape
-  const LoadedKernel *kernel = &plan->body();
+  Entry entry;
+  if (!enter_plan(k, *plan, f, entry)) return note_call(k, f);
+  if (f.has_out && !check_out(k, *entry.kernel, f, entry.out_extents.data())) return note_call(k, f);
   Outputs outs;
-  for (size_t i = 0; i < plan->out_extents.size(); ++i) outs.extents[i] = plan->out_extents[i];
-  int64_t workspace = plan->workspace, work = plan->work;
-  if (f.overlaps) {  // runs serially and in source order, even if no element is shared
-    EntryResult entered;
-    Resolved error;
-    if (!need_overlapping(k, *plan)) return note_call(k, f);
-    if (!enter(*plan->overlapping, sizes_of(f), entered, error))
-      return raise_in_call(k, error), note_call(k, f);
-    kernel = plan->overlapping.get();
-    workspace = entered.workspace, work = entered.work;
-  }
-  if (f.has_out && !check_out(k, *kernel, f, outs.extents)) return note_call(k, f);
-  if (!make_outputs(*kernel, f, outs)) return nullptr;
+  if (!make_outputs(entry, f, outs)) return nullptr;
   if (!check_unchanged(k, f, {outs.array, outs.count})) return note_call(k, f);
-  // the ABI has one list of dims: extents, then strides
-  if (f.stride_count) std::copy(f.strides, f.strides + f.stride_count, f.extents + f.extent_count);
-  RunResult r = run(*kernel, work, {f.data, f.extents, f.scalars, workspace});
-  return finish(k, *kernel, f, outs, r);
+  RunResult r = run(*entry.kernel, entry.work, f.abi_words(entry.workspace));
+  return finish(k, *entry.kernel, f, outs, r);
 }
 
 PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
@@ -381,24 +348,20 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   if (!k) return std::vector<Tensor>();
   CallPlan *plan = k->last_plan;
   if (!plan || plan->has_inout || !plan->results_are_outputs || !k->captured.fresh ||
-      plan->generation != k->captured.generation || plan->mode != execution_mode() || !k->function_holds() ||
-      !k->guards_hold())
+      plan->generation != k->captured.generation || !k->function_holds() || !k->guards_hold())
     return std::nullopt;
   if (tensors.size() > max_args || !std::all_of(tensors.begin(), tensors.end(), [](auto &t) { return !!t; }))
     return std::nullopt;
-  OperandWords call(tensors);
-  bool same_call = plan->word_count == call.words.size() &&
-                   same(plan->words.data(), call.words.data(), plan->word_count) && plan->knows(call.sizes());
-  if (!same_call) return std::nullopt;
+  Invocation call;
+  for (const Tensor &t : tensors) call.add(t.array());
+  if (!tensors.empty()) call.device = tensors[0].device();
+  if (!plan->serves(call.words) || !plan->knows(call.sizes())) return std::nullopt;
   // run() may release the GIL, so the pin keeps other calls from dropping the plan
   PlanPin held(plan);
   const LoadedKernel &body = plan->body();
   std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call);
-  size_t extents = call.extents.size();
-  // the ABI has one list of dims: extents, then strides
-  call.extents.append(call.strides);
-  RunResult r = run(body, plan->work, {call.data.data(), call.extents.data(), nullptr, plan->workspace});
-  if (!end_run(*k, body, {call.extents.data(), extents}, r)) return std::vector<Tensor>();
+  RunResult r = run(body, plan->work, call.abi_words(plan->workspace));
+  if (!end_run(*k, body, call.extents, r)) return std::vector<Tensor>();
   return outputs;
 }
 
@@ -409,15 +372,16 @@ bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vec
   if (!bind_call(k, args, nargs, nullptr, f)) return false;
   if (!read_arguments(k, f)) return note_call(k, f), false;
   PlanPin plan(need_plan(k, f));
-  if (!plan || (!plan->knows(sizes_of(f)) && !enter_shape(k, *plan, f))) return note_call(k, f), false;
-  const Artifact &a = plan->body().artifact();
+  Entry entry;
+  if (!plan || !enter_plan(k, *plan, f, entry)) return note_call(k, f), false;
+  const Artifact &a = entry.kernel->artifact();
   // types of all parameters first, because results may be arguments as well as outputs
   std::vector<TensorType> by_param;
   size_t at = 0;
   for (const ParamRecord &p : a.params) {
     TensorType type{p.dtype, {}};
     if (p.mode == ParamMode::out) {
-      type.shape = Extents(plan->out_extents).subspan(at, p.rank);
+      type.shape = Extents(entry.out_extents).subspan(at, p.rank);
       at += p.rank;
     } else if (p.is_tensor) {
       type.shape = shape_of_array(f.args[p.arg]);
@@ -450,7 +414,7 @@ bool note_same_views(KernelState &k, CallFrame &f) {
   if (!plan || !(plan->has_inout || f.has_out)) return true;
   if (f.has_out && !check_out_count(k, *plan->main, f)) return false;
   if (!check_written(k, *plan, f) || (f.temporaries && !reread_out(k, f))) return false;
-  if (f.same_views && !f.overlaps) add_alias_words(f);
+  if (f.same_views && !f.overlaps) f.add_alias_words(f.arg_count, f.out_count);
   return true;
 }
 

@@ -93,7 +93,7 @@ void remember(CallPlan &plan, const LoadedKernel &kernel, PyObject *const *args)
   const Artifact &a = kernel.artifact();
   // stays false on each early return, so that a partly filled cache is never used
   r.valid = false;
-  if (!plan.shape_known || plan.has_inout || output_count(kernel) != 1 || a.results.size() != 1 ||
+  if (!plan.shape_known || plan.has_inout || kernel.output_count() != 1 || a.results.size() != 1 ||
       a.tuple_of_one || !plan.request.signature.outs.empty() || has_captured_arrays(plan.request.captures))
     return;
   // the entries follow the signature: extents of all tensors are concatenated in the plan

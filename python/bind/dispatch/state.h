@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "bind/dispatch/raise.h"
-#include "runtime/versions/signature_words.h"
+#include "runtime/calls/invocation.h"
 #include "runtime/versions/single_flight.h"
-#include "runtime/versions/version.h"
 
 namespace kw {
 
@@ -90,7 +89,6 @@ struct Callee {
 };
 
 inline constexpr size_t max_plans = 64;  ///< beyond this a kernel drops the least recently used plans
-inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
 
 /// The data by which a call with the types and shapes of the last one is recognized. Covers only plain arrays
 /// of NumPy's own dtypes, Python's numbers and one output.
@@ -110,10 +108,7 @@ struct InlineCache {
 
 /// A specialization with the data that recognizes its calls.
 struct CallPlan : Version {
-  std::array<uint16_t, max_words> words{};
-  size_t word_count = 0;
   uint64_t generation = 0;           ///< generation of the captured values
-  uint8_t mode = 0;                  ///< the execution_mode() for which it was compiled
   bool results_are_outputs = false;  ///< it returns its outputs in their order
   uint32_t users = 0;                ///< calls that hold it; while there are any, it cannot be dropped
   InlineCache inline_cache;          ///< cache of the last call

@@ -86,7 +86,7 @@ PyObject *tensor_numpy(PyObject *self, PyObject *) {
     const Tensor &t = as_tensor(self)->tensor;
     PyRef array(array_over(t));
     if (!array || !t.writable()) return array.release();
-    t.storage().expose(t.address_range());
+    t.storage().expose(address_range(t.array()));
     // array_over made the base of the array; the exposure ends when that object is deallocated
     as_tensor(PyArray_BASE(reinterpret_cast<PyArrayObject *>(array.get())))->shows = true;
     return array.release();
@@ -97,7 +97,7 @@ PyObject *tensor_numpy(PyObject *self, PyObject *) {
 PyObject *tensor_show(PyObject *self, PyObject *) {
   return guarded([&] {
     const Tensor &t = as_tensor(self)->tensor;
-    if (t.writable()) t.storage().expose(t.address_range());
+    if (t.writable()) t.storage().expose(address_range(t.array()));
     return Py_NewRef(Py_None);
   });
 }

@@ -33,7 +33,7 @@ TEST(Tensor, SharesMemoryWithItsViews) {
   Tensor stretched = row.broadcast(Shape{4, 3});
   EXPECT_EQ(Shape(stretched.strides()), (Shape{0, 1}));
   EXPECT_EQ(stretched.stride_class(), StrideClass::inner_unit);
-  EXPECT_EQ(stretched.address_range().size(), 12u);
+  EXPECT_EQ(address_range(stretched.array()).size(), 12u);
 }
 
 TEST(Tensor, ReleasesAdoptedMemoryOnce) {

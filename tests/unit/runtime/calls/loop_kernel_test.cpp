@@ -66,6 +66,9 @@ TEST(LoopKernel, ChangesArgumentsThatItReturns) {
   };
   shift({part(1), part(0)});
   EXPECT_EQ(values(all), (Values{1, 2, 3, 4, 5}));
+  // the same view twice: compiled as one buffer
+  EXPECT_TRUE(shift({a, a})[0].is(a));
+  EXPECT_EQ(values(a), (Values{3, 4, 5, 6}));
 }
 
 TEST(LoopKernel, RefusesWhatCannotRun) {
