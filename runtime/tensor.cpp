@@ -2,13 +2,11 @@
 #include "runtime/tensor.h"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 
 #include "ir/limits.h"
 #include "runtime/memory/buffer_allocator.h"
 #include "runtime/op_error.h"
-#include "support/hash.h"
 #include "support/text.h"
 
 namespace kw {
@@ -57,64 +55,7 @@ std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function
   return make_in_buffer<Storage>(Key{}, Device{}, data, writable, std::move(release));
 }
 
-/// Bytes that foreign code may write, with their hash at the last look.
-struct Storage::ExposedPart {
-  std::mutex mutex;
-  size_t holders = 0;
-  const std::byte *begin = nullptr, *end = nullptr;  ///< of all exposed bytes; null while nobody holds them
-  Hash128 seen;
-
-  void look() {
-    seen = hash_bytes({reinterpret_cast<const char *>(begin), static_cast<size_t>(end - begin)});
-  }
-  /// Hashes the bytes again; returns whether they have changed.
-  bool has_changed() {
-    if (!begin) return false;
-    Hash128 before = seen;
-    look();
-    return seen != before;
-  }
-};
-
-void Storage::expose(std::span<const std::byte> part) const {
-  // The record is made once and kept until the storage ends, so readers need no lock to find it. If two
-  // threads make one at the same time, the loser deletes its own.
-  ExposedPart *shown = exposed_.load(std::memory_order_acquire);
-  if (!shown) {
-    auto *made = new ExposedPart;
-    if (exposed_.compare_exchange_strong(shown, made, std::memory_order_acq_rel))
-      shown = made;
-    else
-      delete made;
-  }
-  std::scoped_lock lock(shown->mutex);
-  const std::byte *begin = part.data(), *end = begin + part.size();
-  // a write before this call must be counted before the new hash replaces the old one
-  if (shown->has_changed()) note_write();
-  ++shown->holders;
-  if (part.empty()) return;
-  shown->begin = shown->begin ? std::min(shown->begin, begin) : begin;
-  shown->end = shown->end ? std::max(shown->end, end) : end;
-  shown->look();
-}
-
-void Storage::unexpose() const {
-  // an unreported write is counted before the part may be dropped
-  writes_to_exposed();
-  ExposedPart &shown = *exposed_.load(std::memory_order_acquire);
-  std::scoped_lock lock(shown.mutex);
-  if (--shown.holders == 0) shown.begin = shown.end = nullptr;
-}
-
-uint64_t Storage::writes_to_exposed() const {
-  ExposedPart &shown = *exposed_.load(std::memory_order_acquire);
-  std::scoped_lock lock(shown.mutex);
-  if (shown.has_changed()) note_write();
-  return writes_.load(std::memory_order_relaxed);
-}
-
 Storage::~Storage() {
-  delete exposed_.load(std::memory_order_acquire);
   if (release_)
     release_();
   else

@@ -19,8 +19,10 @@ namespace kw {
 
 struct Node;  // runtime/calls/tape.h
 
-/// Memory that tensors share. Counts the writes into it, so that a gradient can detect changes of saved
-/// memory.
+/// Memory that tensors share. Counts the writes of kernels into it, so that a gradient can detect changes of
+/// saved memory. Writes of other code are not seen. So memory that other code may write is flagged
+/// (is_viewed), and gradients copy what they save of it; memory that gradients need (is_pinned) is not given
+/// to other code for writing.
 class Storage {
  public:
   /// Allocates memory of a device; throws std::bad_alloc, and OpError if there is no such device.
@@ -37,26 +39,25 @@ class Storage {
   Device device() const { return device_; }
   void *data() const { return data_; }
   bool writable() const { return writable_; }
-  uint64_t writes() const {
-    return exposed_.load(std::memory_order_acquire) ? writes_to_exposed()
-                                                    : writes_.load(std::memory_order_relaxed);
-  }
+  uint64_t writes() const { return writes_.load(std::memory_order_relaxed); }
   void note_write() const { writes_.fetch_add(1, std::memory_order_relaxed); }
-  /// Marks `part` as visible to foreign code, which may write it without notice. Then `writes` hashes the
-  /// exposed bytes and counts a change as a write, until `unexpose` was called as often as `expose`.
-  void expose(std::span<const std::byte> part) const;
-  void unexpose() const;
+  /// Count the writable views that other code has. Whoever adds one looks at is_pinned afterwards, and
+  /// whoever pins looks at is_viewed afterwards, so one of two threads sees the other.
+  void add_view() const { views_.fetch_add(1); }
+  void drop_view() const { views_.fetch_sub(1); }
+  bool is_viewed() const { return views_.load() != 0; }
+  /// Count the recorded calls whose gradients need the memory as it is.
+  void pin() const { pins_.fetch_add(1); }
+  void unpin() const { pins_.fetch_sub(1); }
+  bool is_pinned() const { return pins_.load() != 0; }
 
  private:
-  struct ExposedPart;
-  uint64_t writes_to_exposed() const;
-
   Device device_;
   void *data_;
   bool writable_;
   std::function<void()> release_;  ///< empty: `allocate` made the memory
   mutable std::atomic<uint64_t> writes_{0};
-  mutable std::atomic<ExposedPart *> exposed_{nullptr};
+  mutable std::atomic<uint32_t> views_{0}, pins_{0};
 };
 
 /// The origin of a tensor when gradients are recorded: output `output` of a node. It is valid while its

@@ -108,8 +108,10 @@ def value_and_grad(
 
     def both(*args: Any) -> tuple[Any, Any]:
         positions = _positions(argnums, len(args))
+        since = _core.call_number()
         out, variables = record(function, args, positions)
         found = _core.gradients(_flat(out), [], variables)
+        _core.forget_history(out, since)
         named = [args[p] for p in positions]
         gradients = tuple(map(_returned, found, variables, named))
         return out, gradients[0] if isinstance(argnums, int) else gradients

@@ -244,30 +244,65 @@ static std::shared_ptr<const Tape> present_recorder() {
   return state.recorder ? state.recorder->shared_from_this() : nullptr;
 }
 
+/// Ends the pins of tensors.
+static void unpin(std::span<const Tensor> tensors) {
+  for (const Tensor &t : tensors)
+    if (t) t.storage().unpin();
+}
+
+/// Drops the inputs. Nodes that nothing else needs are put at the front of `chain`.
+void Node::drop_inputs(std::shared_ptr<Node> &chain) {
+  unpin(std::span(call.inputs).first(std::exchange(pinned_inputs, 0)));
+  for (Tensor &t : call.inputs) {
+    if (!t || !t.is_only_handle()) continue;
+    if (auto node = t.take_node(); node && node.use_count() == 1)
+      node->destruction_chain = std::exchange(chain, node);
+  }
+  call.inputs.clear();
+}
+
 Node::~Node() {
+  if (variable) variable->unpin();
+  unpin(saved_outputs);
+  unpin(saved);
   // frees a long chain of calls iteratively, because recursion could overflow the stack
   std::shared_ptr<Node> chain;
-  auto take = [&](std::vector<Tensor> &tensors) {
-    for (Tensor &t : tensors) {
-      if (!t || !t.is_only_handle()) continue;
-      if (auto node = t.take_node(); node && node.use_count() == 1)
-        node->destruction_chain = std::exchange(chain, node);
-    }
-    tensors.clear();
-  };
-  take(call.inputs);
+  drop_inputs(chain);
   while (chain) {
     std::shared_ptr<Node> n = std::exchange(chain, nullptr);
     chain = std::move(n->destruction_chain);
-    take(n->call.inputs);
+    n->drop_inputs(chain);
   }
 }
 
+/// Returns the operator that copies; never destroyed, for calls while the process ends.
+static const std::shared_ptr<const Operator> &identity() {
+  static const auto &op = *new auto(registry().need("kw::identity"));
+  return op;
+}
+
+/// Returns a copy with the same history.
+static Tensor copy_of(const Tensor &t) {
+  GradModeGuard off(false);
+  Tensor copy = call_op({identity(), {t.detached()}})[0];
+  if (t.history()) copy.set_history({t.history().node, t.history().output, copy.storage().writes()});
+  return copy;
+}
+
+/// Pins the memory of a tensor, or of a copy if other code may write the memory. Returns what was pinned.
+static Tensor pinned(Tensor t) {
+  t.storage().pin();
+  if (!t.storage().is_viewed()) [[likely]]
+    return t;
+  t.storage().unpin();
+  Tensor copy = copy_of(t);
+  copy.storage().pin();
+  return copy;
+}
+
 Tensor make_variable(const Tensor &t) {
-  static const auto &identity =
-      *new auto(registry().need("kw::identity"));  // never destroyed, for calls while the process ends
   auto node = make_in_buffer<Node>();
-  node->call.op = identity;
+  node->call.op = identity();
   if (state.on && t.history()) {
     check_fresh(t, t.storage().writes());
     node->call.inputs = {with_same_history(t)};
@@ -275,7 +310,8 @@ Tensor make_variable(const Tensor &t) {
   node->output_types = {{t.dtype(), t.shape()}};
   node->writes = count_writes(node->call.inputs);
   node->number = next_number++;
-  Tensor variable = t.detached();
+  Tensor variable = pinned(t.detached());
+  node->variable = variable.shared_storage();
   node->recorder = present_recorder();
   variable.set_history({std::move(node), 0, variable.storage().writes()});
   return variable;
@@ -312,39 +348,56 @@ std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
   return out;
 }
 
-void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes,
+void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes,
             std::vector<Tensor> saved) {
   auto node = make_in_buffer<Node>();
-  // without history: an output among them would keep this node alive forever
-  for (const Tensor &t : saved) node->saved.push_back(t ? t.detached() : t);
-  std::vector<uint64_t> now = count_writes(call.inputs);
+  OpCall &call = node->call;
+  call = std::move(recorded);
+  node->writes = count_writes(call.inputs);
   for (Tensor &out : outputs)
     for (size_t i = 0; i < call.inputs.size(); ++i)
-      if (out.is(call.inputs[i]) && now[i] == writes[i]) out = out.detached();
+      if (out.is(call.inputs[i]) && node->writes[i] == writes[i]) out = out.detached();
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (now[i] != writes[i]) node->written = input_name(call, i);
+    if (node->writes[i] != writes[i]) node->written = input_name(call, i);
     if (call.inputs[i]) check_fresh(call.inputs[i], writes[i]);
-    // keeps its present history: a kernel that changes the tensor in place later gives it another one
-    if (call.inputs[i]) call.inputs[i] = with_same_history(call.inputs[i]);
   }
-  bool saves = call.op->grad && call.op->grad->saves_outputs;
+  bool has_gradient = !has_no_gradient(*call.op);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    Tensor &input = call.inputs[i];
+    // keeps its present history: a kernel that changes the tensor in place later gives it another one
+    if (input) input = with_same_history(input);
+    if (!has_gradient || !call.op->grad->saves_inputs) continue;
+    if (input) input = pinned(std::move(input));
+    node->pinned_inputs = i + 1;
+    node->writes[i] = writes_into(input);
+  }
+  bool saves_outputs = has_gradient && call.op->grad->saves_outputs;
   node->output_types.reserve(outputs.size());
-  if (saves) node->saved_outputs.reserve(outputs.size());
-  now.reserve(now.size() + outputs.size());
+  if (saves_outputs) node->saved_outputs.reserve(outputs.size());
+  node->writes.reserve(node->writes.size() + outputs.size());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const Tensor &out = outputs[i];
     node->output_types.push_back({out.dtype(), out.shape()});
-    if (saves) node->saved_outputs.push_back(out.detached());
+    // without history, which would keep this node alive forever
+    if (saves_outputs) node->saved_outputs.push_back(pinned(out.detached()));
     // non-float outputs of an operator without a gradient do not depend differentiably on its inputs
-    if (is_float(out.dtype()) || !has_no_gradient(*call.op))
-      out.set_history({node, i, out.storage().writes()});
+    if (is_float(out.dtype()) || has_gradient) out.set_history({node, i, out.storage().writes()});
   }
-  node->writes = std::move(now);
+  node->saved.reserve(saved.size());
+  for (const Tensor &t : saved) node->saved.push_back(t ? pinned(t.detached()) : t);
   for (const Tensor &out : node->saved_outputs) node->writes.push_back(writes_into(out));
   for (const Tensor &t : node->saved) node->writes.push_back(writes_into(t));
   node->number = next_number++;
   node->recorder = present_recorder();
-  node->call = std::move(call);
+}
+
+uint64_t next_call_number() { return next_number.load(); }
+
+void forget_histories(const std::vector<Tensor> &results, uint64_t since) {
+  if (is_recording()) return;
+  for (const Tensor &t : results)
+    if (const Node *n = t.history().node.get(); n && n->number >= since && n->written.empty())
+      t.set_history({});
 }
 
 std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vector<Tensor> &seeds,

@@ -44,13 +44,18 @@ struct Node {
   OpCall call;  ///< the call; its inputs keep their history
   /// The outputs, if the gradient saves them; without history, which would keep this node alive forever.
   std::vector<Tensor> saved_outputs;
-  std::vector<Tensor> saved;  ///< by the kernel
+  std::vector<Tensor> saved;            ///< by the kernel
+  std::shared_ptr<Storage> variable{};  ///< memory of the variable that the node stands for, if it does
+  size_t pinned_inputs = 0;  ///< the first inputs whose memory is pinned, like all other saved memory
   std::vector<TensorType> output_types;
   std::vector<uint64_t> writes;  ///< of inputs, then saved outputs, then `saved`, when it was recorded
   std::string written;           ///< name of an input that the kernel itself wrote, or ""
   uint64_t number = 0;           ///< grows with time: later calls have greater numbers
   std::shared_ptr<const Tape> recorder{};
   std::shared_ptr<Node> destruction_chain{};  ///< link in the list that its destructor unrolls
+
+ private:
+  void drop_inputs(std::shared_ptr<Node> &chain);
 };
 
 /// Turns recording on or off in this thread during its lifetime.
@@ -70,7 +75,8 @@ bool is_recording();
 /// explicit setting. Returns the previous explicit setting, or nothing.
 std::optional<bool> set_recording(std::optional<bool> on);
 
-/// Returns a new tensor with the same elements, for which a gradient can be requested.
+/// Returns a new tensor with the same elements, for which a gradient can be requested. It shares the memory,
+/// if no other code may write that.
 Tensor make_variable(const Tensor &t);
 /// Returns a handle that keeps the present history of a tensor, even if a kernel changes the tensor in place
 /// later. Gradients are requested by it.
@@ -84,9 +90,17 @@ bool is_recorded(const OpCall &call);
 std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors);
 /// Records the node of a finished call and gives the outputs their history. `writes`: count_writes of the
 /// inputs before the call; `saved`: tensors that the kernel keeps for its gradient. Outputs that are
-/// unchanged inputs become new tensors.
-void record(OpCall call, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes,
+/// unchanged inputs become new tensors. What the gradient saves of memory that other code may write is
+/// copied.
+void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes,
             std::vector<Tensor> saved = {});
+
+/// Returns the number that the next recorded call gets.
+uint64_t next_call_number();
+/// Drops the histories of results that recorded calls made since a number, and so the memory that they keep
+/// and pin. Does nothing while calls are recorded, nor for tensors that a kernel changed in place: an outer
+/// gradient may need those.
+void forget_histories(const std::vector<Tensor> &results, uint64_t since);
 
 /// Returns the gradients of the sum of outputs · seeds by each of `wrt`; an empty Tensor if the outputs do
 /// not depend on it. An empty seed counts as ones. The backward calls are recorded if the thread records.

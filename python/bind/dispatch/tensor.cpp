@@ -19,7 +19,7 @@ namespace {
 /// A handle of a runtime tensor as a Python object. Several objects may refer to the same tensor.
 struct TensorObject {
   PyObject_HEAD Tensor tensor;
-  bool shows;  ///< its memory is exposed by a writable array, which keeps this object alive
+  bool counts_view;  ///< it is the base of a writable array, which is a view by other code
 };
 
 PyTypeObject *tensor_type = nullptr;         ///< created once, when the module is imported
@@ -58,7 +58,7 @@ PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 
 void tensor_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
-  if (as_tensor(self)->shows) as_tensor(self)->tensor.storage().unexpose();
+  if (as_tensor(self)->counts_view) as_tensor(self)->tensor.storage().drop_view();
   as_tensor(self)->tensor.~Tensor();
   type->tp_free(self);
   Py_DECREF(type);
@@ -79,27 +79,31 @@ PyObject *tensor_numpy_dtype(PyObject *self, void *) {
   return Py_NewRef(static_cast<PyObject *>(const_cast<void *>(descr)));
 }
 
-/// Returns an array over the memory. Writes through a writable array are not reported, so the memory is
-/// exposed: its bytes are compared until the array is gone.
+/// Returns an array over the memory. It is read-only if a gradient needs the memory as it is, because writes
+/// through the array would not be seen.
 PyObject *tensor_numpy(PyObject *self, PyObject *) {
   return guarded([&]() -> PyObject * {
     const Tensor &t = as_tensor(self)->tensor;
-    PyRef array(array_over(t));
-    if (!array || !t.writable()) return array.release();
-    t.storage().expose(address_range(t.array()));
-    // array_over made the base of the array; the exposure ends when that object is deallocated
-    as_tensor(PyArray_BASE(reinterpret_cast<PyArrayObject *>(array.get())))->shows = true;
-    return array.release();
+    if (t.history()) return array_over(t, false);
+    t.storage().add_view();  // before the look at the pins
+    PyObject *array = array_over(t, !t.storage().is_pinned());
+    t.storage().drop_view();  // a writable array has counted its own
+    return array;
   });
 }
 
-/// Exposes memory over which foreign code has an array forever.
-PyObject *tensor_show(PyObject *self, PyObject *) {
-  return guarded([&] {
-    const Tensor &t = as_tensor(self)->tensor;
-    if (t.writable()) t.storage().expose(address_range(t.array()));
-    return Py_NewRef(Py_None);
+/// Returns a writable array for a write by the package itself, and counts the write.
+PyObject *tensor_for_write(PyObject *self, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    as_tensor(self)->tensor.storage().note_write();
+    return array_over(as_tensor(self)->tensor, true);
   });
+}
+
+/// Flags memory over which other code has an array forever.
+PyObject *tensor_mark_viewed(PyObject *self, PyObject *) {
+  as_tensor(self)->tensor.storage().add_view();
+  return Py_NewRef(Py_None);
 }
 
 PyObject *tensor_tracked(PyObject *self, void *) {
@@ -129,21 +133,16 @@ PyObject *tensor_assign(PyObject *self, PyObject *other) {
   return Py_NewRef(Py_None);
 }
 
-PyObject *tensor_note_write(PyObject *self, PyObject *) {
-  as_tensor(self)->tensor.storage().note_write();
-  return Py_NewRef(Py_None);
-}
-
 PyObject *tensor_is(PyObject *self, PyObject *other) {
   const Tensor *t = tensor_of(other);
   return PyBool_FromLong(t && t->is(as_tensor(self)->tensor));
 }
 
 PyMethodDef methods[] = {
-    {"_note_write", tensor_note_write, METH_NOARGS, "Says that its memory was written."},
     {"_is", tensor_is, METH_O, "Whether it stands for the same tensor as another object."},
     {"numpy", tensor_numpy, METH_NOARGS, "An array over the tensor's memory."},
-    {"_show", tensor_show, METH_NOARGS, "Says that somebody else may write the memory."},
+    {"_for_write", tensor_for_write, METH_NOARGS, "A writable array; counts as a write of the memory."},
+    {"_mark_viewed", tensor_mark_viewed, METH_NOARGS, "Says that other code may write the memory."},
     {"_from_array", tensor_from_array, METH_O | METH_CLASS, "A tensor over the memory of an array."},
     {"_as_class", tensor_as_class, METH_O | METH_CLASS, "The same tensor as an object of this class."},
     {"_assign", tensor_assign, METH_O, "Makes this object stand for another tensor."},
@@ -181,7 +180,7 @@ const Tensor *tensor_of(PyObject *o) {
 }
 
 PyObject *wrap_tensor(PyTypeObject *type, Tensor t) {
-  // tp_alloc clears the object, so `shows` is false; the handle still needs its constructor
+  // tp_alloc clears the object, so `counts_view` is false; the handle still needs its constructor
   PyObject *self = type->tp_alloc(type, 0);
   if (self) new (&as_tensor(self)->tensor) Tensor(std::move(t));
   return self;
@@ -244,12 +243,14 @@ PyObject *array_over(const Tensor &t, bool writable) {
   }
   // the base is a new object, because `_assign` to the user's object would release the memory under the array
   PyRef owner(wrap_tensor(tensor_type, t));
+  if (!owner) return nullptr;
+  writable = writable && t.writable();
+  // from here on, because the array may be written as soon as it exists
+  if (writable) t.storage().add_view(), as_tensor(owner.get())->counts_view = true;
   Py_INCREF(const_cast<void *>(descr));
-  PyRef array(owner ? PyArray_NewFromDescr(&PyArray_Type,
-                                           static_cast<PyArray_Descr *>(const_cast<void *>(descr)),
-                                           static_cast<int>(t.rank()), dims, strides, t.data(),
-                                           writable && t.writable() ? NPY_ARRAY_WRITEABLE : 0, nullptr)
-                    : nullptr);
+  PyRef array(PyArray_NewFromDescr(&PyArray_Type, static_cast<PyArray_Descr *>(const_cast<void *>(descr)),
+                                   static_cast<int>(t.rank()), dims, strides, t.data(),
+                                   writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
   if (!array || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject *>(array.get()), owner.release()) < 0)
     return nullptr;
   // computes the contiguity and alignment flags from the strides and the address

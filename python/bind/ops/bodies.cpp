@@ -104,7 +104,7 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
       return;
     }
     std::string what = cat("a result of the kernel of ", call.op->def.name);
-    out.push_back(tensor_from_python(tensor_of(o.ptr()) ? o : own_array(o), what));
+    out.push_back(tensor_from_python(tensor_of(o.ptr()) ? o : own_array(o), what, nullptr, Owner::tensor));
   };
   if (!py::isinstance<py::tuple>(result)) {
     take(std::move(result));

@@ -76,6 +76,20 @@ void flatten(py::handle o, std::vector<Tensor> &out) {
     for (py::handle item : py::reinterpret_borrow<py::sequence>(o)) flatten(item, out);
 }
 
+/// Implements call_number().
+PyObject *call_number(PyObject *, PyObject *) { return PyLong_FromUnsignedLongLong(next_call_number()); }
+
+/// Implements forget_history(value, since) on the tensors of a value and of its nested tuples and lists.
+PyObject *forget_history_of(PyObject *, PyObject *const *args, Py_ssize_t count) {
+  return calling([&] {
+    if (count != 2) throw_type_error("forget_history takes two arguments");
+    std::vector<Tensor> results;
+    flatten(args[0], results);
+    forget_histories(results, py::cast<uint64_t>(py::handle(args[1])));
+    return Py_NewRef(Py_None);
+  });
+}
+
 /// Records the calls of this thread during its lifetime.
 class RecordingHere {
  public:
@@ -90,6 +104,7 @@ class RecordingHere {
 /// Implements differentiate(function, arguments, positions, more, seeds). Returns the function's result, and
 /// its gradients by the arguments at `positions` and by the tensors that `more` returns. `more` may be None;
 /// it is called after recording has begun. A gradient is zeros if the result does not depend on the tensor.
+/// The results forget their histories unless an outer setting records.
 PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
   return calling([&]() -> PyObject * {
     if (count != 5) throw_type_error("differentiate takes five arguments");
@@ -99,6 +114,7 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
     std::vector<PyTypeObject *> types;
     py::object out, more = py::tuple();
     asked.reserve(held.size()), types.reserve(held.size());
+    uint64_t since = next_call_number();
     {
       // the gradients themselves are computed outside this scope, so they are recorded only if an outer
       // setting says so
@@ -128,6 +144,7 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
       types.push_back(class_beside(o));
     }
     std::vector<Tensor> found = gradients(outputs, tensors_from(args[4]), asked);
+    forget_histories(outputs, since);
     py::list by(found.size());
     for (size_t i = 0; i < found.size(); ++i) {
       // no gradient: the outputs do not depend on this tensor
@@ -144,6 +161,10 @@ PyMethodDef functions[] = {
     {"make_variable", variable_of, METH_O, "A variable, and what gradients are asked by."},
     {"gradients", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(gradients_of)), METH_FASTCALL,
      "Gradients of outputs, weighed by seeds, by variables."},
+    {"call_number", call_number, METH_NOARGS, "The number of the next recorded call."},
+    {"forget_history", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(forget_history_of)),
+     METH_FASTCALL,
+     "Forgets how results were computed by calls since that number, unless calls are recorded."},
     {"differentiate", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(differentiate)), METH_FASTCALL,
      "What a function returns, and its gradients by some of its arguments."},
     {nullptr, nullptr, 0, nullptr}};

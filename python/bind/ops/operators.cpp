@@ -68,8 +68,6 @@ struct CallReader {
     Tensor t = tensor_from_python(o, what(input), &copied);
     if (copied && is_mutable)
       throw_value_error(cat(what(input), " is written, and its strides are no multiples of its items"));
-    // other code may write the array later, so gradients keep a copy of its present values
-    if (is_recording() && !is_mutable && !copied) t = ops::copied(t);
     add(std::move(t));
   }
 

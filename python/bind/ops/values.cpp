@@ -101,12 +101,15 @@ static std::string full_type_name(py::handle o) {
   return text.empty() || text == "builtins" || text == "__main__" ? name : cat(text, ".", name);
 }
 
-Tensor tensor_from_python(py::handle o, const std::string &what, bool *copied) {
+Tensor tensor_from_python(py::handle o, const std::string &what, bool *copied, Owner owner) {
   if (const Tensor *t = tensor_of(o.ptr())) return *t;
   if (!is_array_like(o.ptr()))
     throw_type_error(cat(what, " is ", with_article(full_type_name(o)), ", but must be a tensor"));
-  Tensor t = tensor_over(o.ptr(), what.c_str(), copied);
+  bool is_copy = false;
+  Tensor t = tensor_over(o.ptr(), what.c_str(), &is_copy);
   if (!t) throw py::error_already_set();
+  if (copied) *copied = is_copy;
+  if (!is_copy && owner == Owner::other_code) t.storage().add_view();
   return t;
 }
 

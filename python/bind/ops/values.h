@@ -26,8 +26,12 @@ TensorType type_from_python(pybind11::handle o);
 
 /// Returns a tensor as an object of `type`; None for an empty Tensor.
 pybind11::object tensor_to_python(Tensor t, PyTypeObject *type);
-/// Returns a tensor from a tensor object or an array. Throws OpError with `what` for other objects.
-Tensor tensor_from_python(pybind11::handle o, const std::string &what, bool *copied = nullptr);
+/// Who can write an array after the call: other code, or nobody but its tensor.
+enum class Owner : uint8_t { other_code, tensor };
+/// Returns a tensor from a tensor object or an array. Throws OpError with `what` for other objects. Sets
+/// `copied` if the tensor has memory of its own, because calls cannot read that of the array.
+Tensor tensor_from_python(pybind11::handle o, const std::string &what, bool *copied = nullptr,
+                          Owner owner = Owner::other_code);
 
 /// Returns the same, or an empty Tensor for None. `what` is a function that is called only for other objects.
 template <class What>

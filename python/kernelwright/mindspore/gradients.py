@@ -72,7 +72,7 @@ def _differentiate(
         return (*_core.differentiate(function, args, positions, None, seeds), [])
     held: list[Any] = []
     holding: list[Any] = []
-    returned = None
+    returned, since = None, _core.call_number()
 
     def called(*given: Any) -> Any:
         nonlocal returned
@@ -88,6 +88,7 @@ def _differentiate(
             )
         finally:
             _release(held, holding)
+    _core.forget_history(returned, since)
     return returned, found[: len(positions)], found[len(positions) :]
 
 

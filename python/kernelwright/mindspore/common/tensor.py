@@ -118,14 +118,14 @@ class Tensor(_Tensor):
         return self.itemsize * self.size
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
-        """Returns an array over the tensor's memory."""
+        """Returns an array over the tensor's memory; read-only while gradients need the memory as it is."""
         return self.numpy()  # type: ignore[no-any-return]
 
     @classmethod
     def from_numpy(cls, array: np.ndarray[Any, Any]) -> Any:
         """Returns a tensor over the memory of an array."""
         made = cls._from_array(array)
-        made._show()  # whoever has the array may write it, so gradients check for writes
+        made._mark_viewed()  # whoever has the array may write it, so gradients keep copies
         return made
 
     def __str__(self) -> str:
@@ -181,8 +181,7 @@ class Tensor(_Tensor):
         """Writes in place; raises RuntimeError for a tensor that gradients pass through."""
         if self._is_tracked:
             raise RuntimeError("a tensor that gradients go through cannot be written by index")
-        self._note_write()
-        self.numpy()[index] = value.numpy() if isinstance(value, _core.Tensor) else value
+        self._for_write()[index] = value.numpy() if isinstance(value, _core.Tensor) else value
 
     def assign_value(self, value: Any) -> Any:
         """Copies the value of another tensor to this one."""
@@ -197,8 +196,7 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
         if self._is_tracked:
             raise RuntimeError(f"{name}_ writes a tensor that gradients go through")
         found = binary(name)(self, other).astype(self.dtype)
-        np.copyto(self.numpy(), found.numpy())
-        self._note_write()
+        np.copyto(self._for_write(), found.numpy())
         return self
 
     return method

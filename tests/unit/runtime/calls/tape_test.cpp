@@ -136,6 +136,55 @@ TEST(Tape, RefusesMemoryThatWasWritten) {
   EXPECT_EQ(values(gradients({z}, {}, {x})[0]), (Values{2, 2}));  // a sum reads nothing
 }
 
+TEST(Tape, PinsWhatGradientsNeed) {
+  Interpreted interpreted;
+  Tensor leaf = tensor({2}, {1, 2}), factor = tensor({2}, {3, 4}), term = tensor({2}, {5, 6});
+  {
+    GradModeGuard on(true);
+    Tensor x = make_variable(leaf);
+    EXPECT_EQ(x.data(), leaf.data());
+    Tensor y = ops::mul(x, factor), z = ops::add(y, term);
+    EXPECT_TRUE(leaf.storage().is_pinned() && factor.storage().is_pinned() && y.storage().is_pinned());
+    EXPECT_FALSE(term.storage().is_pinned());  // a sum reads nothing
+    // a long chain, which ends without recursion
+    for (int i = 0; i < 100'000; ++i) z = ops::mul(z, factor);
+  }
+  EXPECT_FALSE(leaf.storage().is_pinned() || factor.storage().is_pinned());
+}
+
+TEST(Tape, CopiesWhatItSavesOfMemoryThatOthersMayWrite) {
+  Interpreted interpreted;
+  Tensor leaf = tensor({2}, {1, 2}), factor = tensor({2}, {3, 4});
+  leaf.storage().add_view(), factor.storage().add_view();
+  auto write = [](const Tensor &t) { static_cast<float *>(t.data())[0] = 100; };
+  GradModeGuard on(true);
+  Tensor x = make_variable(leaf);
+  EXPECT_NE(x.data(), leaf.data());
+  Tensor y = ops::mul(ops::mul(x, x), factor);
+  write(leaf), write(factor);
+  Tensor slope = gradients({y}, {}, {x})[0];
+  EXPECT_EQ(values(slope), (Values{6, 16}));
+  EXPECT_EQ(values(gradients({slope}, {}, {x})[0]), (Values{6, 8}));
+  EXPECT_FALSE(leaf.storage().is_pinned() || factor.storage().is_pinned());
+}
+
+TEST(Tape, ForgetsHistoriesOutsideOfRecording) {
+  Interpreted interpreted;
+  Tensor outer, inner;
+  uint64_t since = 0;
+  {
+    GradModeGuard on(true);
+    outer = make_variable(tensor({1}, {2}));
+    since = next_call_number();
+    inner = ops::mul(outer, outer);
+    forget_histories({outer, inner}, since);
+    EXPECT_TRUE(inner.history());
+  }
+  forget_histories({outer, inner}, since);
+  EXPECT_FALSE(inner.history());
+  EXPECT_TRUE(outer.history());  // made before
+}
+
 /// What a call on a tensor says in a thread that said nothing, or "".
 std::string said_elsewhere(const Tensor &t) {
   std::string out;
