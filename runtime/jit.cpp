@@ -5,10 +5,8 @@
 
 #include <algorithm>
 
-#include "analysis/cost.h"
 #include "analysis/nest/sum_order.h"
 #include "codegen/backend.h"
-#include "codegen/entry_program.h"
 #include "codegen/llvm_library.h"
 #include "driver/compile.h"
 #include "driver/pipeline.h"
@@ -24,7 +22,6 @@
 #include "support/log.h"
 #include "support/stack.h"
 #include "support/text.h"
-#include "transform/pass.h"
 
 namespace kw {
 
@@ -314,27 +311,8 @@ std::shared_ptr<const Func> parse_ir_text(std::string_view text, std::string &er
 std::shared_ptr<const LoadedKernel> load_ir_text(std::string_view text, std::string &error) {
   auto f = parse_ir_text(text, error);
   if (!f) return nullptr;
-  SourceMap none;
   try {
-    const Backend &backend = find_backend("llvm");
-    Target target = host_target();
-    // only the passes that the back end requires: no proofs, no scheduling
-    Func ready = run_passes(backend.lowering, *f, target);
-    Artifact a;
-    a.name = f->name;
-    for (const Param &p : f->params) {
-      ParamRecord r;
-      r.name = p.buf ? p.buf->sym->name : p.sym->name;
-      r.is_tensor = p.buf != nullptr;
-      r.dtype = p.buf ? p.buf->dtype : p.sym->dtype;
-      r.rank = p.buf ? static_cast<uint8_t>(p.buf->rank()) : 0;
-      r.mode = p.mode;
-      a.params.push_back(std::move(r));
-    }
-    a.program = build_entry_program(ready, estimate_work(ready), none);
-    a.code_kind = backend.code_kind;
-    a.code = backend.emit(ready, target);
-    return device_api(DeviceKind::cpu).load(std::move(a), error);
+    return device_api(DeviceKind::cpu).load(compile_unscheduled(*f, host_target()), error);
   } catch (const CompileError &e) {
     error = e.what();
     return nullptr;

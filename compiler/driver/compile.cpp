@@ -193,6 +193,25 @@ std::vector<std::string> dump_names() {
   return out;
 }
 
+/// Runs the passes of the back end on `safe`, the scheduled form of `source`, and describes and emits the
+/// result, which it returns.
+static Func emit(const Func &source, const Func &safe, const CompileInput &input, Artifact &a) {
+  const Backend &backend = find_backend(input.backend);
+  Func ready = run_passes(backend.lowering, safe, input.target);
+  a.name = source.name;
+  describe_parameters(ready, source, input.signature, a);
+  a.program = build_entry_program(ready, estimate_work(safe), input.sources);
+  StageClock verifying;
+  std::string wrong = verify(ready);  // in machine code, a symbol out of scope has some other value
+  ensure(wrong.empty(), cat("the passes broke the IR of '", source.name, "': ", wrong));
+  report_time("verify", ready.name, verifying.ms());
+  StageClock emitting;
+  a.code_kind = backend.code_kind;
+  a.code = backend.emit(ready, input.target);
+  report_stage("emit", ready, emitting.ms());
+  return ready;
+}
+
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings) {
   std::string wrong = verify(f);
   ensure(wrong.empty(), cat("the front end made malformed IR of '", f.name, "': ", wrong));
@@ -205,27 +224,25 @@ Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagn
   sink.throw_if_errors();
   for (Diagnostic &d : check_hints(f, input.sources)) sink.add(std::move(d));
 
-  const Backend &backend = find_backend(input.backend);
   Func safe = run_pipeline(f, input.options, input.target);
-  safe = scheduled(safe, input.options, input.target, backend);
-  Func ready = run_passes(backend.lowering, safe, input.target);
+  safe = scheduled(safe, input.options, input.target, find_backend(input.backend));
   Artifact a;
-  a.name = f.name;
-  describe_parameters(ready, f, input.signature, a);
-  a.program = build_entry_program(ready, estimate_work(safe), input.sources);
+  Func ready = emit(f, safe, input, a);
   describe_sites(ready, f, input.sources, a);
   for (const Diagnostic &d : ready.warnings) sink.add(d);
   for (const Diagnostic &d : sink.warnings()) a.warnings.push_back(resolve(d, input.sources));
-  StageClock verifying;
-  wrong = verify(ready);  // in machine code, a symbol out of scope has some other value
-  ensure(wrong.empty(), cat("the passes broke the IR of '", f.name, "': ", wrong));
-  report_time("verify", ready.name, verifying.ms());
-  StageClock emitting;
-  a.code_kind = backend.code_kind;
-  a.code = backend.emit(ready, input.target);
-  report_stage("emit", ready, emitting.ms());
   a.explain = join_text(condition_texts(safe), "\n");
   a.from = build_id();
+  return a;
+}
+
+Artifact compile_unscheduled(const Func &f, const Target &target) {
+  SourceMap no_sources;
+  Signature signature;
+  for (const Param &p : f.params)
+    if (p.mode != ParamMode::out) signature.args.emplace_back();
+  Artifact a;
+  emit(f, f, {no_sources, signature, {}, target}, a);
   return a;
 }
 

@@ -21,6 +21,10 @@ struct CompileInput {
 /// `warnings` come from the front end and are stored with the warnings found here. Throws CompileError.
 Artifact compile(const Func &f, const CompileInput &input, std::span<const Diagnostic> warnings);
 
+/// Compiles a function as it is, without analyses and schedule, for tests of a back end. Its arguments are
+/// contiguous. Throws CompileError.
+Artifact compile_unscheduled(const Func &f, const Target &target);
+
 /// Returns the index in the signature of each parameter that is an argument; unused arguments count too.
 /// Outputs have none.
 std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signature &signature);
