@@ -193,7 +193,9 @@ class Backward {
       if (!grads[i]) grads[i] = Tensor::zeros(n->output_types[i].dtype, n->output_types[i].shape);
     std::vector<Tensor> outputs(grads.size());
     for (uint32_t i = 0; op.grad->saves_outputs && i < outputs.size(); ++i) {
-      outputs[i] = n->saved_outputs[i].detached();
+      outputs[i] = n->saved_outputs[i];
+      if (!is_recording()) continue;  // no gradient goes through this one
+      outputs[i] = outputs[i].detached();
       outputs[i].set_history({n, i, outputs[i].storage().writes()});
     }
     std::vector<Tensor> of_inputs = op.grad->run({n->call, outputs, grads, n->saved});
@@ -252,7 +254,10 @@ static void unpin(std::span<const Tensor> tensors) {
 
 /// Drops the inputs. Nodes that nothing else needs are put at the front of `chain`.
 void Node::drop_inputs(std::shared_ptr<Node> &chain) {
-  unpin(std::span(call.inputs).first(std::exchange(pinned_inputs, 0)));
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    if (call.inputs[i] && i < pinned_inputs && !(i < 64 && pinned_by_variables >> i & 1u))
+      call.inputs[i].storage().unpin();
+  pinned_inputs = 0;
   for (Tensor &t : call.inputs) {
     if (!t || !t.is_only_handle()) continue;
     if (auto node = t.take_node(); node && node.use_count() == 1)
@@ -289,15 +294,22 @@ static Tensor copy_of(const Tensor &t) {
   return copy;
 }
 
-/// Pins the memory of a tensor, or of a copy if other code may write the memory. Returns what was pinned.
-static Tensor pinned(Tensor t) {
+/// Pins the memory of a tensor; then replaces the tensor by a copy, whose memory is pinned instead, if other
+/// code may write the memory. Without memory for the copy, the tensor stays pinned.
+static void pin(Tensor &t) {
   t.storage().pin();
   if (!t.storage().is_viewed()) [[likely]]
-    return t;
-  t.storage().unpin();
+    return;
   Tensor copy = copy_of(t);
   copy.storage().pin();
-  return copy;
+  t.storage().unpin();
+  t = std::move(copy);
+}
+
+/// Returns whether a tensor is a variable that has the memory which its node pins. The node of an input stays
+/// as long as the node of the call.
+static bool is_variable(const Tensor &t) {
+  return t.history() && t.history().node->variable.get() == &t.storage();
 }
 
 Tensor make_variable(const Tensor &t) {
@@ -310,7 +322,9 @@ Tensor make_variable(const Tensor &t) {
   node->output_types = {{t.dtype(), t.shape()}};
   node->writes = count_writes(node->call.inputs);
   node->number = next_number++;
-  Tensor variable = pinned(t.detached());
+  Tensor variable = t.detached();
+  node->variable = variable.shared_storage();  // the node ends the pin, also if the copy fails
+  pin(variable);
   node->variable = variable.shared_storage();
   node->recorder = present_recorder();
   variable.set_history({std::move(node), 0, variable.storage().writes()});
@@ -368,8 +382,11 @@ void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uin
     // keeps its present history: a kernel that changes the tensor in place later gives it another one
     if (input) input = with_same_history(input);
     if (!has_gradient || !call.op->grad->saves_inputs) continue;
-    if (input) input = pinned(std::move(input));
     node->pinned_inputs = i + 1;
+    if (i < 64 && input && is_variable(input))
+      node->pinned_by_variables |= uint64_t{1} << i;
+    else if (input)
+      pin(input);
     node->writes[i] = writes_into(input);
   }
   bool saves_outputs = has_gradient && call.op->grad->saves_outputs;
@@ -380,12 +397,13 @@ void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uin
     const Tensor &out = outputs[i];
     node->output_types.push_back({out.dtype(), out.shape()});
     // without history, which would keep this node alive forever
-    if (saves_outputs) node->saved_outputs.push_back(pinned(out.detached()));
+    if (saves_outputs) pin(node->saved_outputs.emplace_back(out.detached()));
     // non-float outputs of an operator without a gradient do not depend differentiably on its inputs
     if (is_float(out.dtype()) || has_gradient) out.set_history({node, i, out.storage().writes()});
   }
   node->saved.reserve(saved.size());
-  for (const Tensor &t : saved) node->saved.push_back(t ? pinned(t.detached()) : t);
+  for (const Tensor &t : saved)
+    if (node->saved.push_back(t ? t.detached() : t); t) pin(node->saved.back());
   for (const Tensor &out : node->saved_outputs) node->writes.push_back(writes_into(out));
   for (const Tensor &t : node->saved) node->writes.push_back(writes_into(t));
   node->number = next_number++;

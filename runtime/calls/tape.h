@@ -46,7 +46,8 @@ struct Node {
   std::vector<Tensor> saved_outputs;
   std::vector<Tensor> saved;            ///< by the kernel
   std::shared_ptr<Storage> variable{};  ///< memory of the variable that the node stands for, if it does
-  size_t pinned_inputs = 0;  ///< the first inputs whose memory is pinned, like all other saved memory
+  size_t pinned_inputs = 0;          ///< the first inputs whose memory is pinned, like all other saved memory
+  uint64_t pinned_by_variables = 0;  ///< bit set: those of them that the nodes of variables pin
   std::vector<TensorType> output_types;
   std::vector<uint64_t> writes;  ///< of inputs, then saved outputs, then `saved`, when it was recorded
   std::string written;           ///< name of an input that the kernel itself wrote, or ""
