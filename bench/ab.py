@@ -45,10 +45,17 @@ class Build:
         own = {"PYTHONPATH": str(self.path), "KW_CACHE_DIR": str(self.scratch / "cache"), **more}
         return {**os.environ, "OPENBLAS_NUM_THREADS": "1", **own}
 
-    def run(self, script: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(self, script: str, *arguments: str, **more: str) -> tuple[str, str]:
+        """Runs a script; returns what it wrote to stdout and to stderr."""
         command = [sys.executable, str(HERE / script), *arguments]
-        environment = self.environment(**more)
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        # in a file: a reader at the other end of a pipe would run beside each line that is written
+        with tempfile.TemporaryFile("w+") as err:
+            environment = self.environment(**more)
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=err, text=True, check=True, env=environment
+            )
+            err.seek(0)
+            return done.stdout, err.read()
 
 
 class Engine:
@@ -136,7 +143,7 @@ def measure_gallery(builds: list[Build], rows: list[tuple[str, str]], threads: i
 
 
 def _series_of(build: Build, script: str) -> Series:
-    found: Series = json.loads(build.run(script).stdout)
+    found: Series = json.loads(build.run(script)[0])
     return found
 
 
@@ -144,15 +151,15 @@ def _milliseconds(build: Build, *arguments: str, cache: bool = False) -> list[fl
     """Of a process in a new cache, or in that of the processes before it."""
     with tempfile.TemporaryDirectory() as fresh:
         more = {} if cache else {"KW_CACHE_DIR": fresh}
-        times, _ = json.loads(build.run("probe.py", *arguments, **more).stdout)
+        times, _ = json.loads(build.run("probe.py", *arguments, **more)[0])
     return [float(t) for t in times]
 
 
 def _scheduler(build: Build) -> list[float]:
     """Milliseconds for each kernel of the gallery; builds before #27 call the stage choose_cpu."""
-    done = build.run("scheduler.py", KW_DEBUG="time; cache=off")
+    _, reports = build.run("scheduler.py", KW_DEBUG="time; cache=off")
     stage = re.compile(r"^\[kw\] \w+ +(?:schedule|choose_cpu) +([\d.]+) ms$", re.MULTILINE)
-    return [float(t) for t in stage.findall(done.stderr)]
+    return [float(t) for t in stage.findall(reports)]
 
 
 def measure_around(builds: list[Build], rounds: int) -> None:
