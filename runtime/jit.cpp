@@ -16,7 +16,6 @@
 #include "frontend/parser.h"
 #include "frontend/sema/check.h"
 #include "ir/print.h"
-#include "runtime/compile_lock.h"
 #include "runtime/device.h"
 #include "support/build_id.h"
 #include "support/log.h"
@@ -191,6 +190,11 @@ void Jit::store_library(const std::string &key, const std::string &name, std::st
   std::string bytes = serialize(a);
   std::scoped_lock lock(mutex_);
   cache_.write(hash_bytes(key), bytes);
+}
+
+std::unique_ptr<CompileLock> Jit::lock_library(const std::string &key) const {
+  if (!debug_options().cache || !cache_problem().empty()) return nullptr;
+  return std::make_unique<CompileLock>(cache_.lock_path(hash_bytes(key)));
 }
 
 const size_t most_characters = max_text;

@@ -7,6 +7,7 @@
 
 #include "driver/explain.h"
 #include "runtime/cache.h"
+#include "runtime/compile_lock.h"
 #include "runtime/kernel.h"
 #include "runtime/request.h"
 #include "support/diagnostic.h"
@@ -44,6 +45,9 @@ class Jit {
   std::optional<std::string> find_library(const std::string &key) const;
   /// Stores a shared library. `key` states everything that the library depends on; `name` is for messages.
   void store_library(const std::string &key, const std::string &name, std::string image);
+  /// Waits for other processes and threads that compile the library of a key, for up to 10 s; then the caller
+  /// looks for it again. Null if the disk cache is not used.
+  std::unique_ptr<CompileLock> lock_library(const std::string &key) const;
   /// Returns why the disk cache is not used, or "".
   std::string cache_problem() const;
   DiskCache &cache() { return cache_; }

@@ -415,6 +415,21 @@ std::shared_ptr<AotKernel> open_library(const py::bytes &image, const std::strin
   });
 }
 
+/// The lock of a library's key, as a context manager.
+class LibraryLock {
+ public:
+  explicit LibraryLock(std::string key) : key_(std::move(key)) {}
+  void enter() {
+    py::gil_scoped_release released;  // its owner may need the GIL
+    lock_ = process_jit().lock_library(key_);
+  }
+  void leave() { lock_.reset(); }
+
+ private:
+  std::string key_;
+  std::unique_ptr<CompileLock> lock_;
+};
+
 /// Adds the store of compiled libraries and the class AotKernel, which calls their functions.
 void bind_libraries(py::module_ &m) {
   m.def("find_library", [](const std::string &key) -> py::object {
@@ -424,6 +439,10 @@ void bind_libraries(py::module_ &m) {
   m.def("store_library", [](const std::string &key, const std::string &name, const std::string &image) {
     process_jit().store_library(key, name, image);
   });
+  py::class_<LibraryLock>(m, "LibraryLock")
+      .def(py::init<std::string>())
+      .def("__enter__", &LibraryLock::enter)
+      .def("__exit__", [](LibraryLock &lock, const py::args &) { lock.leave(); });
   py::class_<AotKernel, std::shared_ptr<AotKernel>>(m, "AotKernel")
       .def(py::init(&open_library))
       .def_property_readonly("infers_shapes", &AotKernel::infers_shapes)

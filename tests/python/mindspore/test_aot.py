@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,31 @@ def test_sources_and_libraries(tmp_path: Path) -> None:
     assert float(ops.Custom(f"{library}:Double", first, first, "aot")(Tensor(1.5))) == 3
     os.chdir(tmp_path)
     assert values(ops.Custom("./k.so:Double", first, first, "aot")(Tensor(x))) == (2 * x).tolist()
+
+
+def test_cold_processes_compile_a_source_once(tmp_path: Path) -> None:
+    compiler = tmp_path / "logged g++"
+    compiler.write_text('#!/bin/sh\necho "$@" >>"$KW_TEST_LOG"\nexec g++ "$@"\n')
+    compiler.chmod(0o755)
+    program = (
+        "import sys, numpy as np, kernelwright.mindspore as ms\n"
+        "op = ms.ops.Custom(sys.argv[1] + ':Double', lambda s: s, lambda t: t, 'aot')\n"
+        "print(op(ms.Tensor(np.ones(2, np.float32))).asnumpy().tolist())\n"
+    )
+    environment = {
+        **os.environ,
+        "CXX": shlex.quote(str(compiler)),
+        "KW_CACHE_DIR": str(tmp_path / "cache"),
+        "KW_TEST_LOG": str(tmp_path / "log"),
+    }
+    command = [sys.executable, "-c", program, write(tmp_path, double)]
+    started = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    assert [p.communicate(timeout=120)[0] for p in started] == ["[2.0, 2.0]\n"] * 3
+    runs = (tmp_path / "log").read_text().splitlines()
+    assert sum("c++-cpp-output" in r for r in runs) == 1, runs
+    assert not list((tmp_path / "cache").glob("*.lock"))
 
 
 def test_an_edited_source_is_compiled_anew(tmp_path: Path) -> None:

@@ -89,8 +89,8 @@ def _run(source: str, command: list[str], text: bytes = b"") -> bytes:
 def compile_source(source: str, text: bytes) -> bytes:
     """Returns the library for a C++ source with this text, as the bytes of its file.
 
-    Each preprocessed text is compiled once and kept in the cache with the kernels. Raises RuntimeError with
-    the compiler's message.
+    Each preprocessed text is compiled once, by one process while others wait, and kept in the cache with the
+    kernels. Raises RuntimeError with the compiler's message.
     """
     compiler = _compiler()
     includes = [f"-I{p}" for p in (*include_paths(), os.path.dirname(source))]
@@ -104,17 +104,26 @@ def compile_source(source: str, text: bytes) -> bytes:
     key = f"library\n{digest}"
     library = _core.find_library(key)
     if library is None:
-        with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
-            made = os.path.join(folder, "made.so")
-            _run(source, [*compiler, *_flags, "-x", "c++-cpp-output", "-o", made, "-"], text)
-            if not os.path.exists(made):
-                raise RuntimeError(
-                    f"Compilation error in compiling {source}:\n`{shlex.join(compiler)}` made no library"
-                )
-            with open(made, "rb") as file:
-                library = file.read()
-        _core.store_library(key, os.path.basename(source), library)
+        with _core.LibraryLock(key):
+            # another process may have stored it meanwhile
+            library = _core.find_library(key)
+            if library is None:
+                library = _compile(source, compiler, text)
+                _core.store_library(key, os.path.basename(source), library)
     return library
+
+
+def _compile(source: str, compiler: list[str], text: bytes) -> bytes:
+    """Returns the library for a preprocessed text."""
+    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
+        made = os.path.join(folder, "made.so")
+        _run(source, [*compiler, *_flags, "-x", "c++-cpp-output", "-o", made, "-"], text)
+        if not os.path.exists(made):
+            raise RuntimeError(
+                f"Compilation error in compiling {source}:\n`{shlex.join(compiler)}` made no library"
+            )
+        with open(made, "rb") as file:
+            return file.read()
 
 
 def _check_whole(path: str, data: bytes) -> None:
