@@ -72,7 +72,7 @@ void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<Lo
     return 0;
   });
   if (!debug_options().dump_dir.empty()) p.func.version = version_text(r);
-  p.func = source_program(p.func);
+  p.func = source_program(std::move(p.func), r.target);
   report_stage("lower", p.func, clock.ms());
 }
 

@@ -21,8 +21,7 @@ struct Request {
   CodegenOptions options;
   Target target;
   std::string backend = "llvm";
-  std::vector<Derivation>
-      derive{};  ///< what is compiled is this chain of derivatives, the first one innermost
+  std::vector<Derivation> derive{};  ///< the derivatives to compile, the innermost first
 };
 
 /// Sets the present target and back end of compilations (KW_TARGET, KW_DEBUG=interp).

@@ -185,6 +185,7 @@ std::vector<std::string> stage_names(const CompileInput &input) {
 
 std::vector<std::string> dump_names() {
   std::vector<std::string> out;
+  for (const Pass &pass : source_passes()) out.emplace_back(pass.name);
   CodegenOptions plain, debug;
   plain.body = Body::plain;
   debug.debug = true;

@@ -1,4 +1,4 @@
-// The pass lists of both bodies.
+// The pass lists of the source program and of both bodies.
 #include "driver/pipeline.h"
 
 #include "transform/passes.h"
@@ -7,6 +7,10 @@ namespace kw {
 
 namespace {
 
+// Only what the front end made has no orders yet. Bounds come first, for no loop of valid IR writes what its
+// bounds read; then cells move into their loops, because mark_orders asks where an accumulator is declared.
+constexpr Pass to_source_program[] = {
+    {"fix_bounds", fix_bounds}, {"sink_declarations", sink_declarations}, {"mark_orders", mark_orders}};
 constexpr Pass to_every_body[] = {
     {"simplify", simplify},          // removes dead scalars of the front end
     {"fuse_fma", fuse_fma},          // after it sums and products are fixed, except in fast mode
@@ -33,9 +37,10 @@ PassList safety(const CodegenOptions &options) {
 
 }  // namespace
 
-Func source_program(const Func &f) {
-  // Cells move into their loops first, because mark_orders asks where an accumulator is declared.
-  return f.orders_open ? fix_bounds(mark_orders(sink_declarations(f))) : f;
+PassList source_passes() { return to_source_program; }
+
+Func source_program(Func f, const Target &target) {
+  return f.orders_open ? run_passes(source_passes(), std::move(f), target) : f;
 }
 
 std::array<PassList, 2> pipeline_passes(const CodegenOptions &options) {

@@ -11,9 +11,11 @@ namespace kw {
 
 using PassList = std::span<const Pass>;
 
-/// Returns the source program of what the front end makes: the stage "lower". IR that was given as text is a
-/// source program already, for its sums have their orders.
-Func source_program(const Func &f);
+/// Returns the passes from what the front end makes to the source program.
+PassList source_passes();
+/// Runs these passes; the result is the stage "lower". IR that was given as text is a source program already,
+/// for its sums have their orders.
+Func source_program(Func f, const Target &target);
 
 /// Returns the passes from the source program to safe IR, which any back end schedules and lowers. `body` and
 /// `debug` choose between facts and checks everywhere.

@@ -28,7 +28,7 @@ class FixedList {
     for (size_t i = 0; i < more.size(); ++i) items_[count_ + i] = more[i];
     count_ += more.size();
   }
-  /// Drops the items after the first `count`, of which there are as many.
+  /// Keeps the first `count` items; there must be at least as many.
   void truncate(size_t count) { count_ = count; }
   size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }

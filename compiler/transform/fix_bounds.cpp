@@ -6,7 +6,7 @@
 
 namespace kw {
 
-Func fix_bounds(const Func &f) {
+Func fix_bounds(const Func &f, const Target &) {
   Func out = f;
   out.body = rewrite(f.body, [&](const For &n, const Stmt &s) {
     std::vector<std::pair<Sym, Expr>> names;

@@ -8,7 +8,7 @@
 
 namespace kw {
 
-Func mark_orders(const Func &f) {
+Func mark_orders(const Func &f, const Target &) {
   std::unordered_map<const StmtNode *, OrderMark> marks;
   for (const OrderedSum &sum : find_sums(f))
     if (sum.order != Order::source) marks[sum.store.p.get()] = {sum.order, sum.band};

@@ -7,6 +7,13 @@
 
 namespace kw {
 
+/// Names the bounds of loops that write memory that their bounds read. A loop evaluates its bounds once, and
+/// passes may copy a bound into the loop's body only if its value is unchanged there.
+///     for i in serial(0, c[0], 1):   →   bound: i64 = c[0]
+///       c[i] = 0                         for i in serial(0, bound, 1):
+///                                          c[i] = 0
+Func fix_bounds(const Func &f, const Target &target);
+
 /// Gives each iteration its own copy of a local that carries no value between iterations. The front end gives
 /// a name one cell around all loops that use it. If a loop writes the cell before it reads it, and no read
 /// follows the loop, the cell moves into the loop: into the innermost loop that carries none of its values to
@@ -15,21 +22,14 @@ namespace kw {
 ///     t = alloc(f32, ())                     for i in serial(0, n, 1):
 ///     for i in serial(0, n, 1):          →     t: f32 = a[i]
 ///       t[()] = a[i]; c[i] = t[()]             c[i] = t
-Func sink_declarations(const Func &f);
+Func sink_declarations(const Func &f, const Target &target);
 
 /// Sets Store::order of every accumulation, with its band (analysis/nest/sum_order): `source` in strict mode;
 /// `lanes` where the rule of language.md 3 holds in default and fast mode; `any` for the rest in fast mode.
 /// If arguments may overlap, a sum into an argument keeps source order when its loops access another
 /// argument: its terms may be partial sums. Later passes leave the order of a store as it is.
 ///     s[()] = s[()] + a[i]   →   s[()] = s[()] + a[i] @ lanes(i)
-Func mark_orders(const Func &f);
-
-/// Names the bounds of loops that write memory that their bounds read. A loop evaluates its bounds once, and
-/// passes may copy a bound into the loop's body only if its value is unchanged there.
-///     for i in serial(0, c[0], 1):   →   bound: i64 = c[0]
-///       c[i] = 0                         for i in serial(0, bound, 1):
-///                                          c[i] = 0
-Func fix_bounds(const Func &f);
+Func mark_orders(const Func &f, const Target &target);
 
 /// Removes mutable scalars that are never read, with the stores to them.
 ///     t = alloc(f64, (), 'registers')

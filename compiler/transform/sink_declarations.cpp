@@ -268,7 +268,7 @@ Func without_unused_cells(Func f) {
 
 }  // namespace
 
-Func sink_declarations(const Func &f) {
+Func sink_declarations(const Func &f, const Target &) {
   auto found = private_cells(f);
   if (found.empty()) return f;
   auto narrowed = [&](const Stmt &loop, const Stmt &body) {

@@ -33,6 +33,9 @@ STEPS = (
     "plan_loops",
 )
 STAGES = (
+    "fix_bounds",
+    "sink_declarations",
+    "mark_orders",
     "lower",
     "simplify",
     "fuse_fma",

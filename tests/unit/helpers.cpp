@@ -30,7 +30,8 @@ Lowered lower_text(std::string_view text, const Signature &signature, const Code
   uint32_t id = out.sources->add_text("k.py", 1, std::string(text));
   Sink sink;
   try {
-    out.func = source_program(compile_source({*out.sources, id, signature, captures, options}, sink));
+    out.func =
+        source_program(compile_source({*out.sources, id, signature, captures, options}, sink), with_fma());
     out.warnings = sink.warnings();
   } catch (const CompileError &error) {
     for (const Diagnostic &d : error.found()) out.errors.push_back(resolve(d, *out.sources));
