@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <vector>
 
 #include "ir/limits.h"
@@ -14,11 +13,11 @@ namespace kw {
 namespace {
 
 /// Bounds the search of share_bytes: 10,000 steps take 64 µs (measured). Most layouts need one per dimension.
-constexpr int most_steps = 10'000;
+constexpr int max_steps = 10'000;
 /// Bounds the elements whose addresses overlaps_itself lists: half a megabyte.
-constexpr size_t most_listed = 1 << 16;
+constexpr size_t max_listed = 1 << 16;
 
-/// Searches integers with sum(factor[k] * x[k]) = total and 0 <= x[k] <= most[k].
+/// Searches integers with sum(factor[k] * x[k]) = total and 0 <= x[k] <= most[k]. The least factor is 1.
 class BoundedSum {
  public:
   void add(int64_t factor, int64_t most) {
@@ -28,36 +27,32 @@ class BoundedSum {
         terms_[k].most += most;
         return;
       }
-    terms_[count_++] = {factor, most, 0, 0};
+    terms_[count_++] = {factor, most, 0};
   }
 
   /// Returns whether there are such integers; true if the search takes too many steps.
   bool can_be(int64_t total) {
     std::sort(terms_, terms_ + count_, [](const Term &a, const Term &b) { return a.factor > b.factor; });
-    int64_t reach = 0, divisor = 0;
-    for (size_t k = count_; k-- > 0;) {
-      terms_[k].reach = reach += terms_[k].factor * terms_[k].most;
-      terms_[k].divisor = divisor = std::gcd(divisor, terms_[k].factor);
-    }
+    int64_t reach = 0;
+    for (size_t k = count_; k-- > 0;) terms_[k].reach = reach += terms_[k].factor * terms_[k].most;
     return search(0, total);
   }
 
  private:
   struct Term {
     int64_t factor, most;
-    int64_t reach;    ///< greatest sum of this term and those after it
-    int64_t divisor;  ///< of all their sums
+    int64_t reach;  ///< greatest sum of this term and those after it
   };
 
   /// Tries each value of term `k` from which the terms after it may still reach the rest.
   bool search(size_t k, int64_t rest) {
     if (k == count_) return rest == 0;
     const Term &t = terms_[k];
-    if (rest < 0 || rest > t.reach || rest % t.divisor != 0) return false;
+    if (rest < 0 || rest > t.reach) return false;
     int64_t later = t.reach - t.factor * t.most;
     int64_t least = rest > later ? (rest - later + t.factor - 1) / t.factor : 0;
     for (int64_t x = std::min(t.most, rest / t.factor); x >= least; --x) {
-      if (++steps_ > most_steps) return true;
+      if (++steps_ > max_steps) return true;
       if (search(k + 1, rest - x * t.factor)) return true;
     }
     return false;
@@ -81,8 +76,9 @@ bool ArrayView::is_empty() const { return std::find(extents, extents + rank, 0) 
 bool is_in_reach(const ArrayView &a) {
   int64_t reach = 0;
   for (size_t d = 0; d < a.rank; ++d) {
-    int64_t extent = a.extents[d], stride = std::abs(a.stride_bytes(d)) / a.item_bytes(), part;
-    if (extent >= max_extent || __builtin_mul_overflow(stride, extent, &part)) return false;
+    int64_t extent = a.extents[d], stride = a.stride_bytes(d) / a.item_bytes(), part;
+    if (extent >= max_extent || stride >= max_extent || -max_extent >= stride) return false;
+    if (__builtin_mul_overflow(std::abs(stride), extent, &part)) return false;
     if (__builtin_add_overflow(reach, part, &reach) || reach >= max_extent) return false;
   }
   return true;
@@ -119,7 +115,7 @@ bool share_bytes(const ArrayView &a, const ArrayView &b) {
 }
 
 /// Sorted by stride, each dimension must step over the range of all smaller ones. The few other layouts
-/// without shared bytes are found by listing the addresses.
+/// without shared bytes are found by listing the addresses of its elements.
 bool overlaps_itself(const ArrayView &a) {
   if (a.is_empty()) return false;
   struct Dim {
@@ -136,10 +132,10 @@ bool overlaps_itself(const ArrayView &a) {
     nested = nested && stride >= reach;
     reach += stride * (extent - 1);
     elements =
-        std::min(elements * static_cast<size_t>(std::min<int64_t>(extent, most_listed + 1)), most_listed + 1);
+        std::min(elements * static_cast<size_t>(std::min<int64_t>(extent, max_listed + 1)), max_listed + 1);
   }
   if (nested) return false;
-  if (elements > most_listed) return true;
+  if (elements > max_listed) return true;
   std::vector<int64_t> offsets{0};
   offsets.reserve(elements);
   for (auto [stride, extent] : dims)

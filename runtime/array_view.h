@@ -9,8 +9,8 @@
 
 namespace kw {
 
-/// An array of somebody else. Valid while its owner keeps its memory and its shape. A view made by
-/// `ArrayView{}` is no array.
+/// A non-owning view of an array, valid while the owner keeps the memory and the shape. `ArrayView{}` stands
+/// for no array.
 struct ArrayView {
   void *data;
   const int64_t *extents, *strides;  ///< `rank` of each
@@ -51,10 +51,12 @@ std::span<const std::byte> address_range(const ArrayView &a);
 /// intersecting ranges prove nothing.
 bool ranges_meet(const ArrayView &a, const ArrayView &b);
 
-/// Returns whether two arrays share a byte: exact if a bounded search finds the answer, else true.
+/// Returns whether two arrays within reach share a byte: exact if a bounded search finds the answer, else
+/// true.
 bool share_bytes(const ArrayView &a, const ArrayView &b);
 
-/// Returns whether two elements of an array share a byte; likewise.
+/// Returns whether two elements of an array share a byte; true if the strides do not decide it and the array
+/// has more than 65,536 elements.
 bool overlaps_itself(const ArrayView &a);
 
 /// Returns whether both are the same elements of the same memory in the same order.

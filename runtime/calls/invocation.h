@@ -47,8 +47,8 @@ struct Invocation {
   void add_unused() {
     words.push_back(argument_word(ArgKind::unused, DType::b1, 0, StrideClass::contiguous));
   }
-  /// Adds the layouts of the outputs, in their order. Outputs that are not given are no arrays. Contiguous
-  /// outputs alone add nothing.
+  /// Adds the layouts of the outputs, in their order; one that is not given is `ArrayView{}`. If all are
+  /// contiguous, adds nothing.
   void add_outputs(std::span<const ArrayView> given);
   /// Adds the marks for `alias` and `out_alias`, because such calls have versions of their own.
   void add_alias_words(size_t arguments, size_t outputs);

@@ -122,6 +122,12 @@ ArrayView array_of(PyObject *o) {
   return dtype < 0 ? ArrayView{} : array_of(reinterpret_cast<PyArrayObject *>(o), static_cast<DType>(dtype));
 }
 
+/// Raises E224 for an array, named by `subject`, whose elements are too far apart. Returns false.
+bool refuse_reach(const std::string &subject) {
+  raise_error(Code::E224, cat(subject, " reaches beyond 2^46 elements"));
+  return false;
+}
+
 /// Returns whether the array is an np.matrix or a masked array, or derives from one. Kernels would ignore the
 /// special meaning of such arrays. Compares names, so that neither module has to be imported.
 bool refused_subclass(PyObject *o) {
@@ -188,19 +194,16 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
   auto *a = reinterpret_cast<PyArrayObject *>(f.args[i]);
   int dtype;
   if (!check_array(k, i, a, dtype)) return false;
+  // before the copy, which reads all elements
+  if (!is_in_reach(array_of(a, static_cast<DType>(dtype))))
+    return refuse_reach(cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "'"));
   if (!regular_strides(a)) {
     PyRef copy(PyArray_NewCopy(a, NPY_CORDER));
     if (!copy) return false;
     a = reinterpret_cast<PyArrayObject *>(copy.get());
     f.copies.emplace_back(std::move(copy), f.args[i]);
   }
-  ArrayView view = array_of(a, static_cast<DType>(dtype));
-  if (!is_in_reach(view)) {
-    raise_error(Code::E224, cat("argument '", parameter_name(k, i), "' of kernel '", k.name,
-                                "' reaches beyond 2^46 elements"));
-    return false;
-  }
-  f.add(view);
+  f.add(array_of(a, static_cast<DType>(dtype)));
   return true;
 }
 
@@ -277,6 +280,8 @@ bool read_out(const KernelState &k, CallFrame &f) {
     int dtype;
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
     if (!check_array(k, max_args, a, dtype)) return false;
+    if (!is_in_reach(array_of(a, static_cast<DType>(dtype))))
+      return refuse_reach(cat("out= of kernel '", k.name, "'"));
     if (!regular_strides(a)) {
       PyRef copy(PyArray_NewCopy(a, NPY_CORDER));
       if (!copy) return false;
