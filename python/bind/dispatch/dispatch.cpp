@@ -9,6 +9,7 @@
 #include "bind/dispatch/inline_cache.h"
 #include "bind/dispatch/notes.h"
 #include "bind/dispatch/operands.h"
+#include "bind/dispatch/tensor.h"
 #include "runtime/launch.h"
 #include "runtime/versions/faults.h"
 #include "support/text.h"
@@ -106,7 +107,10 @@ bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const i
 /// Obtains another body than `main`, which is compiled at its first use. Returns false with an exception.
 bool need_body(KernelState &k, CallPlan &plan, Body body) {
   auto &slot = body == Body::plain ? plan.plain : plan.overlapping;
-  if (!slot) slot = k.obtain(plan.request_of(body));
+  if (slot) return true;
+  auto kernel = k.obtain(plan.request_of(body));
+  // the GIL was released meanwhile: a thread may run the kernel that another call has put there
+  if (!slot) slot = std::move(kernel);
   return slot != nullptr;
 }
 
@@ -181,6 +185,14 @@ PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &o
   return tuple;
 }
 
+/// Counts the writes of a run into memory of tensors, over which arguments or arrays of out= are arrays.
+void note_writes(const LoadedKernel &kernel, const CallFrame &f) {
+  for (const ParamRecord &p : kernel.artifact().params)
+    if (p.mode == ParamMode::inout) note_write_through(f.args[p.arg]);
+  for (size_t i = 0; i < f.out_count; ++i)
+    if (f.given[i]) note_write_through(f.given[i]);
+}
+
 /// Finishes a call after its run: raises its error, or copies temporaries and copies to the caller's arrays
 /// and returns the result.
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
@@ -208,6 +220,7 @@ PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObjec
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
   RunResult r = run(kernel, c.work, {c.data, c.extents, c.scalars, c.workspace});
+  if (c.out) note_write_through(c.out);
   return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : note_call(k, args, nargs);
 }
 
@@ -241,6 +254,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   if (!make_outputs(entry, f, outs)) return nullptr;
   if (!check_unchanged(k, f, {outs.array, outs.count})) return note_call(k, f);
   RunResult r = run(*entry.kernel, entry.work, f.abi_words(entry.workspace));
+  if (plan->has_inout || f.has_out) note_writes(*entry.kernel, f);
   return finish(k, *entry.kernel, f, outs, r);
 }
 
