@@ -138,23 +138,30 @@ std::string kernel_text(const KernelDef &k) {
   return cat(body_name(k.kind), k.source.empty() ? "" : cat(" (", k.source, ")"));
 }
 
+/// Compares a number of outputs with the declared ones, or with those that the call asks for. Throws OpError
+/// that begins with `subject()`: "the inference of f gives ".
+template <class Subject>
+void check_output_count(const OpCall &call, size_t count, Subject &&subject) {
+  const OpDef &def = call.op->def;
+  uint64_t least = 0, most = 0;
+  for (size_t i = 0; i < def.outputs.size(); ++i) {
+    least += call.out_counts.empty() ? def.outputs[i].min : call.out_counts[i];
+    most += call.out_counts.empty() ? def.outputs[i].max : call.out_counts[i];
+  }
+  if (count >= least && count <= most) return;
+  std::string declared =
+      least == most ? cat(least, least == 1 ? " is" : " are") : cat(count_text(least, most), " are");
+  throw_runtime_error(cat(subject(), counted(count, "output"), ", but ", declared, " declared"));
+}
+
 /// Compares the outputs of a kernel with the inferred types, or with the number of declared outputs. So a
 /// wrong kernel is found at its own call. Throws OpError.
 void check_outputs(const OpCall &call, const KernelDef &k, std::span<const TensorType> types,
                    const std::vector<Tensor> &outputs) {
   const OpDef &def = call.op->def;
-  if (!def.infer) {
-    uint64_t least = 0, most = 0;
-    for (size_t i = 0; i < def.outputs.size(); ++i) {
-      least += call.out_counts.empty() ? def.outputs[i].min : call.out_counts[i];
-      most += call.out_counts.empty() ? def.outputs[i].max : call.out_counts[i];
-    }
-    if (outputs.size() >= least && outputs.size() <= most) return;
-    std::string declared =
-        least == most ? cat(least, least == 1 ? " is" : " are") : cat(count_text(least, most), " are");
-    throw_runtime_error(cat(kernel_text(k), " of ", def.name, " makes ", counted(outputs.size(), "output"),
-                            ", but ", declared, " declared"));
-  }
+  if (!def.infer)
+    return check_output_count(call, outputs.size(),
+                              [&] { return cat(kernel_text(k), " of ", def.name, " makes "); });
   if (types.size() != outputs.size())
     throw_runtime_error(cat(kernel_text(k), " of ", def.name, " makes ", counted(outputs.size(), "output"),
                             ", but ", types.size(), " were inferred"));
@@ -224,23 +231,52 @@ const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> 
 
 namespace {
 
+/// Returns the input that a kernel changes in place as an output. Throws OpError unless it can be that
+/// output.
+const Tensor &changed_input(const OpCall &call, const KernelDef &k, uint32_t input, uint32_t output,
+                            const TensorType &type) {
+  const Tensor &t = call.inputs[input];
+  auto subject = [&] { return cat("input '", call.op->def.inputs[input].name, "' of ", call.op->def.name); };
+  if (!t.writable()) throw_value_error(cat(subject(), " is written but read-only"));
+  if (t.dtype() != type.dtype || !(type.shape == t.shape()))
+    throw_runtime_error(cat(subject(), " is ", type_text(t.dtype(), t.shape()), ", and ", kernel_text(k),
+                            " changes it in place, but ", type_text(type.dtype, type.shape),
+                            " was inferred for output ", output));
+  return t;
+}
+
 /// Returns the outputs that a kernel writes: new memory, or inputs that it changes in place.
 std::vector<Tensor> allocate_outputs(const OpCall &call, const KernelDef &k,
                                      std::span<const TensorType> types) {
-  std::vector<Tensor> out;
-  out.reserve(types.size());
-  for (const TensorType &t : types) out.push_back(Tensor::empty(t.dtype, t.shape, call.device));
+  std::vector<Tensor> out(types.size());
   for (auto [output, input] : k.in_place)
-    if (output < out.size() && input < call.inputs.size()) out[output] = call.inputs[input];
+    if (output < out.size()) out[output] = changed_input(call, k, input, output, types[output]);
+  for (size_t i = 0; i < types.size(); ++i)
+    if (!out[i]) out[i] = Tensor::empty(types[i].dtype, types[i].shape, call.device);
   return out;
 }
 
-/// Returns what a kernel with a state keeps between its runs.
+/// Returns what a kernel with a state keeps between its runs. The state is made without the lock, because
+/// making it may call operators or wait for Python; of two threads, the first one's is kept.
 void *state_of(const KernelDef &k, const OpCall &call) {
+  {
+    std::scoped_lock lock(k.state->mutex);
+    if (k.state->value) return k.state->value.get();
+  }
+  std::shared_ptr<void> made = k.make_state(call);
   std::scoped_lock lock(k.state->mutex);
-  if (!k.state->value) k.state->value = k.make_state(call);
+  if (!k.state->value) k.state->value = std::move(made);
   return k.state->value.get();
 }
+
+/// Counts, when a run ends in any way, the writes into the inputs that a kernel changes in place.
+struct WritesInPlace {
+  const KernelDef &kernel;
+  const OpCall &call;
+  ~WritesInPlace() {
+    for (auto [output, input] : kernel.in_place) call.inputs[input].storage().note_write();
+  }
+};
 
 /// Runs a kernel with all that it gets.
 void run_kernel(const KernelDef &k, KernelContext &x) {
@@ -252,6 +288,7 @@ void run_kernel(const KernelDef &k, KernelContext &x) {
     x.workspace = {static_cast<std::byte *>(workspace->data()), bytes};
   }
   GradModeGuard off(false);  // calls made by a kernel are part of it
+  WritesInPlace writes{k, x.call};
   k.run(x);
 }
 
@@ -260,7 +297,11 @@ void run_kernel(const KernelDef &k, KernelContext &x) {
 std::vector<Tensor> call_op(OpCall call) {
   check_call(call);
   std::vector<TensorType> types;
-  if (call.op->def.infer) types = call.op->def.infer(call);
+  if (call.op->def.infer) {
+    types = call.op->def.infer(call);
+    check_output_count(call, types.size(),
+                       [&] { return cat("the inference of ", call.op->def.name, " gives "); });
+  }
   const KernelDef &kernel = resolve_kernel(call, types);
   bool recorded = is_recorded(call);
   // counted before the run, so that record() can detect which inputs the kernel wrote

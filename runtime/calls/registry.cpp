@@ -69,15 +69,20 @@ void check_names(const OpDef &op, Faults &faults) {
   }
 }
 
+bool are_single(std::span<const OpInput> inputs) {
+  return std::none_of(inputs.begin(), inputs.end(), [](const OpInput &i) { return i.is_list(); });
+}
+bool are_single(std::span<const OpOutput> outputs) {
+  return std::all_of(outputs.begin(), outputs.end(), [](const OpOutput &o) { return o.is_one(); });
+}
+
 /// Prepares a kernel for its operator. Adds faults where it does not fit: its dtype rows, and its outputs
 /// that are inputs in place.
 void check_kernel(const OpDef &op, KernelDef &k, Faults &faults) {
-  if (k.make_state) k.state = std::make_shared<StateOfKernel>();
+  if (k.make_state) k.state = std::make_shared<KeptState>();
   std::string what = cat("kernel ", body_name(k.kind), " of '", op.name, "'", from(k.source), ": ");
   if (!k.run) faults.add(what + "it has no code");
-  bool is_dynamic =
-      std::any_of(op.inputs.begin(), op.inputs.end(), [](const OpInput &i) { return i.is_list(); }) ||
-      std::any_of(op.outputs.begin(), op.outputs.end(), [](const OpOutput &o) { return o.min != o.max; });
+  bool is_dynamic = !are_single(std::span(op.inputs)) || !are_single(std::span(op.outputs));
   size_t count = op.inputs.size() + op.outputs.size();
   for (const DTypeRow &row : k.rows)
     if (!is_dynamic && row.size() != count)
@@ -89,6 +94,11 @@ void check_kernel(const OpDef &op, KernelDef &k, Faults &faults) {
                      counted(op.inputs.size(), "input"), " and ", counted(op.outputs.size(), "output")));
     else if (!op.inputs[input].is_mutable)
       faults.add(cat(what, "it writes input '", op.inputs[input].name, "', which is not declared mutable"));
+    // then the numbers of the declaration are the places in a call
+    else if (!are_single(std::span(op.inputs).first(input + 1)) ||
+             !are_single(std::span(op.outputs).first(output + 1)) || op.inputs[input].is_optional())
+      faults.add(cat(what, "output ", output, " cannot be input ", input,
+                     ": both must be one tensor, and no list may precede them"));
   }
 }
 

@@ -35,6 +35,7 @@ struct OpInput {
 struct OpOutput {
   std::string name;
   uint32_t min = 1, max = 1;
+  bool is_one() const { return min == 1 && max == 1; }
 };
 
 /// A declared attribute of an operator. Without a fallback every call must give it.
@@ -92,8 +93,8 @@ struct KernelContext {
   void *state = nullptr;                ///< what KernelDef::make_state made for this kernel
 };
 
-/// What a kernel keeps between its runs: made by the first one.
-struct StateOfKernel {
+/// What a kernel keeps between its runs, created by the first run.
+struct KeptState {
   std::mutex mutex;
   std::shared_ptr<void> value;
 };
@@ -107,12 +108,13 @@ struct KernelDef {
   std::vector<DTypeRow> rows = {};                     ///< if empty, any dtypes
   Predicate predicate = {};
   int priority = 0;
-  std::vector<std::pair<uint32_t, uint32_t>> in_place = {};  ///< (output, input returned as it)
+  /// (output, mutable input that the kernel changes and returns as that output); each is one tensor.
+  std::vector<std::pair<uint32_t, uint32_t>> in_place = {};
   std::string source = {};
   bool makes_outputs = false;  ///< outputs are not allocated before the run though their types are inferred
   std::function<size_t(const OpCall &, std::span<const TensorType>)> workspace = {};  ///< bytes of a run
   std::function<std::shared_ptr<void>(const OpCall &)> make_state = {};
-  std::shared_ptr<StateOfKernel> state = {};  ///< set by the registry where `make_state` is given
+  std::shared_ptr<KeptState> state = {};  ///< set by the registry where `make_state` is given
 };
 
 /// The kind of a gradient. graph: operator calls made in C++; function: C++ code that computes it; py_bprop:

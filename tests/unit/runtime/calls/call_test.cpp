@@ -162,12 +162,39 @@ TEST(Call, AKernelMayChangeAnInputInPlace) {
   k.in_place = {{0, 0}};
   k.run = [](KernelContext &x) {
     for (int64_t i = 0; i < x.outputs[0].size(); ++i) static_cast<float *>(x.outputs[0].data())[i] *= 2;
-    x.outputs[0].storage().note_write();
   };
   Tensor x = tensor({2}, {1, 2});
-  Tensor y = call_op(OpCall{make_op(std::move(def), {k}, {}), {x}})[0];
+  Tensor y = call_op(OpCall{make_op(def, {k}, {}), {x}})[0];
   EXPECT_TRUE(y.is(x));
   EXPECT_EQ(values(x), (Values{2, 4}));
+  EXPECT_EQ(x.storage().writes(), 1u);
+  EXPECT_EQ(error_of<OpError>([&] { call_op(OpCall{make_op(def, {k}, {}), {x.read_only()}}); }),
+            "input 'x' of t::twice is written but read-only");
+  def.infer = [](const OpCall &) { return std::vector<TensorType>{{DType::f32, {4}}}; };
+  k.source = "twice.cpp:3";
+  EXPECT_EQ(error_of<OpError>([&] { call_op(OpCall{make_op(def, {k}, {}), {x}}); }),
+            "input 'x' of t::twice is float32[2], and CppKernel (twice.cpp:3) changes it in place, but "
+            "float32[4] was inferred for output 0");
+  EXPECT_EQ(values(x), (Values{2, 4}));
+}
+
+TEST(Call, CountsInferredOutputs) {
+  OpDef def{"t::some", {{"x"}}, {{"y", 1, 3}}};
+  size_t count = 5;
+  def.infer = [&](const OpCall &c) {
+    return std::vector<TensorType>(count, {c.inputs[0].dtype(), c.inputs[0].shape()});
+  };
+  KernelDef k;
+  k.op = def.name;
+  k.run = [](KernelContext &) {};
+  OpCall call{make_op(def, {k}, {}), {tensor({1}, {5})}};
+  EXPECT_EQ(error_of<OpError>([&] { call_op(call); }),
+            "the inference of t::some gives 5 outputs, but 1 to 3 tensors are declared");
+  count = 2;
+  EXPECT_EQ(call_op(call).size(), 2u);
+  call.out_counts = {3};
+  EXPECT_EQ(error_of<OpError>([&] { call_op(call); }),
+            "the inference of t::some gives 2 outputs, but 3 are declared");
 }
 
 TEST(Call, ChecksWhatAKernelMakes) {

@@ -87,6 +87,28 @@ TEST(Registry, AddsKernelsToAnOperatorThatIsThere) {
   EXPECT_EQ(error_of<OpError>([&] { r.need("t::g"); }), "there is no operator 't::g'; did you mean 't::f'?");
 }
 
+TEST(Registry, ChecksInputsThatBecomeOutputs) {
+  OpDef def{"t::f", {OpInput::list("xs"), {.name = "y", .is_mutable = true}}, {{"z"}, {"w", 1, 2}}};
+  KernelDef k = kernel("t::f", BodyKind::cpp_kernel, 1, {{DType::f32, {}, {}}});  // lists: any length of rows
+  auto faults = [&](std::pair<uint32_t, uint32_t> pair) {
+    k.in_place = {pair};
+    return error_of<OpError>([&] { make_op(def, {k}, {}); });
+  };
+  std::string head =
+      "nothing was registered, because of 1 fault:\n  kernel CppKernel of 't::f' (one.cpp:1): ";
+  EXPECT_EQ(faults({0, 1}),
+            head + "output 0 cannot be input 1: both must be one tensor, and no list may precede them");
+  EXPECT_EQ(faults({0, 2}), head + "output 0 cannot be input 2: there are 2 inputs and 2 outputs");
+  EXPECT_EQ(faults({0, 0}), head + "it writes input 'xs', which is not declared mutable");
+  def.inputs.erase(def.inputs.begin());
+  EXPECT_EQ(faults({0, 0}), "no error");
+  EXPECT_EQ(faults({1, 0}),
+            head + "output 1 cannot be input 0: both must be one tensor, and no list may precede them");
+  def.inputs[0].min = 0;
+  EXPECT_EQ(faults({0, 0}),
+            head + "output 0 cannot be input 0: both must be one tensor, and no list may precede them");
+}
+
 TEST(Registry, TakesPendingRowsOnce) {
   Registration rows;
   rows.ops = {op("t::pending")};
