@@ -87,7 +87,8 @@ def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., tu
     The arguments of that function are one tensor or array per output, or None for ones.
     """
     out, variables = record(function, args, range(len(args)))
-    outputs = _flat(out)
+    # objects of its own: an outer gradient makes those of the result forget how they were computed
+    outputs = [Tensor._as_class(o) for o in _flat(out)]
 
     def pull(*seeds: Any) -> tuple[Any, ...]:
         if len(seeds) != len(outputs):

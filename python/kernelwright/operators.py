@@ -36,7 +36,7 @@ def kernel_row(
     when_text: str = "",
     priority: int = 0,
     source: str | None = None,
-    device: str = "CPU",
+    device: str | None = "CPU",
 ) -> dict[str, Any]:
     """Describes one of several kernels of an operator, for `register_op`: a `@kw.kernel` or a function of
     arrays.
@@ -62,20 +62,20 @@ def make_operator(
     kernels: Sequence[dict[str, Any]],
     *,
     inputs: Sequence[tuple[str, str, bool]],
-    outputs: Sequence[str],
+    outputs: Sequence[str | tuple[str, int, int | None]],
     attrs: Sequence[tuple[str, str, bool, Any]] = (),
     infer: Callable[..., Any] | None = None,
     bprop: Callable[..., Any] | None = None,
     check: Callable[[Any, Any], Any] | None = None,
     source: str = "",
     tensor_class: type = Tensor,
-    variable_outputs: bool = False,
     tuple_of_one: bool = False,
     is_registered: bool = True,
     infer_repeats: bool | None = None,
 ) -> Any:
     """Makes an operator; raises ValueError with all faults if it cannot be registered.
 
+    `outputs`: names, or (name, least, most) with the number of tensors; None means any number.
     `check(found, inputs)` makes gradients from the result of a bprop, or raises. It gets results that are not
     a tuple of one gradient per input and attribute, and with `_core.check_gradients(True)` all results.
     `infer_repeats`: the result of `infer` depends only on its arguments, so that a repeated call need not run
@@ -98,7 +98,6 @@ def make_operator(
         "bprop": bprop,
         "check": check,
         "tensor_class": tensor_class,
-        "variable_outputs": variable_outputs,
         "tuple": tuple_of_one or len(outputs) > 1,
     }
     return _core.make_operator(spec, is_registered, tuple_of_one)

@@ -88,6 +88,29 @@ void check_gradients(const Node &n, const std::vector<Tensor> &found) {
   }
 }
 
+/// Returns what the kernel of a call saved, as results of a call without gradient on the same inputs: so a
+/// gradient that would go through them is refused.
+std::vector<Tensor> without_gradient(const Node &n) {
+  auto node = make_in_buffer<Node>();
+  node->call.op = make_op({n.call.op->def.name, {}, {}}, {},
+                          GradDef{n.call.op->def.name,
+                                  GradKind::none,
+                                  {},
+                                  false,
+                                  false,
+                                  "its gradient reads what its kernel saved, of which no gradient is known"});
+  node->call.inputs = n.call.inputs;
+  node->number = next_number++;
+  node->recorder = n.recorder;
+  std::vector<Tensor> out;
+  for (uint32_t i = 0; i < n.saved.size(); ++i) {
+    out.push_back(n.saved[i] ? n.saved[i].detached() : Tensor());
+    node->output_types.push_back(out[i] ? TensorType{out[i].dtype(), out[i].shape()} : TensorType{});
+    if (out[i]) out[i].set_history({node, i, out[i].storage().writes()});
+  }
+  return out;
+}
+
 /// One backward pass: the nodes between the outputs and the requested tensors, and the gradients collected so
 /// far.
 class Backward {
@@ -198,7 +221,9 @@ class Backward {
       outputs[i] = outputs[i].detached();
       outputs[i].set_history({n, i, outputs[i].storage().writes()});
     }
-    std::vector<Tensor> of_inputs = op.grad->run({n->call, outputs, grads, n->saved});
+    bool is_plain = n->saved.empty() || !is_recording();
+    std::vector<Tensor> of_inputs =
+        op.grad->run({n->call, outputs, grads, is_plain ? n->saved : without_gradient(*n)});
     check_gradients(*n, of_inputs);
     for (size_t i = 0; i < of_inputs.size(); ++i)
       if (of_inputs[i] && n->call.inputs[i]) add(n->call.inputs[i], std::move(of_inputs[i]));
@@ -412,11 +437,11 @@ void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uin
 
 uint64_t next_call_number() { return next_number.load(); }
 
-void forget_histories(const std::vector<Tensor> &results, uint64_t since) {
-  if (is_recording()) return;
-  for (const Tensor &t : results)
-    if (const Node *n = t.history().node.get(); n && n->number >= since && n->written.empty())
-      t.set_history({});
+bool is_history_over(const Tensor &t, uint64_t since) {
+  const Node *n = t.history().node.get();
+  if (!n || n->number < since || !n->written.empty() || is_recording()) return false;
+  const Tape *of = n->recorder.get();
+  return of && of->thread == std::this_thread::get_id() && !of->is_active.load(std::memory_order_relaxed);
 }
 
 std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vector<Tensor> &seeds,

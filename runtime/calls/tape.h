@@ -12,12 +12,14 @@
 namespace kw {
 
 /// The arguments of a gradient: the forward call, its outputs, and the gradients of the result by these
-/// outputs. All tensors keep their history, so that the gradient itself can be differentiated.
+/// outputs. Inputs and outputs have their history, so that the gradient itself can be differentiated.
 struct GradCall {
   const OpCall &call;
   const std::vector<Tensor> &outputs;  ///< empty tensors if the gradient does not save them
   const std::vector<Tensor> &grads;    ///< one per output; zeros if the result does not depend on it
-  const std::vector<Tensor> &saved;    ///< KernelContext::saved
+  /// KernelContext::saved. No gradient goes through these: the kernel computed them, not recorded calls. A
+  /// gradient of the gradient that would need to is refused.
+  const std::vector<Tensor> &saved;
 };
 
 /// A period in which a thread records calls for a gradient.
@@ -98,10 +100,10 @@ void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uin
 
 /// Returns the number that the next recorded call gets.
 uint64_t next_call_number();
-/// Drops the histories of results that recorded calls made since a number, and so the memory that they keep
-/// and pin. Does nothing while calls are recorded, nor for tensors that a kernel changed in place: an outer
-/// gradient may need those.
-void forget_histories(const std::vector<Tensor> &results, uint64_t since);
+/// Returns whether no gradient can need the history of a result any more: this thread has recorded its call
+/// since a number, has ended that recording, and records nothing now; and the kernel did not change an older
+/// tensor in place.
+bool is_history_over(const Tensor &t, uint64_t since);
 
 /// Returns the gradients of the sum of outputs · seeds by each of `wrt`; an empty Tensor if the outputs do
 /// not depend on it. An empty seed counts as ones. The backward calls are recorded if the thread records.

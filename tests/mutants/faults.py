@@ -5,25 +5,8 @@ A fault is a text that stands once in a file and what replaces it; test_faults.p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Fault:
-    """`breaks` tells in a phrase what goes wrong, and for which kernels only."""
-
-    name: str
-    path: str
-    old: str
-    new: str
-    breaks: str
-
-    def applied(self, text: str) -> str:
-        count = text.count(self.old)
-        if count != 1:
-            raise ValueError(f"{self.name}: its text stands {count} times in {self.path}; renew the fault")
-        return text.replace(self.old, self.new)
-
+from call_faults import CALLS
+from fault import Fault
 
 SCALAR_OPS = [
     Fault(
@@ -421,13 +404,6 @@ BORDERS = [
         "Expr left = binary(BinOp::bit_and, run.hi, const_int(sum_lanes / 2 - 1));",
         "elements at the end of a sum in lanes are left out",
     ),
-    Fault(
-        "numbers_of_the_last_call",
-        "python/bind/dispatch/inline_cache.cpp",
-        "if (!std::equal(plan.scalars.begin(), plan.scalars.end(), c.scalars)) return false;",
-        "",
-        "a call with another number gets the shapes of the call before it",
-    ),
 ]
 
 BANDS = [
@@ -595,4 +571,5 @@ FAULTS = [
     *BORDERS,
     *BANDS,
     *WRAPS,
+    *CALLS,
 ]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from faults import FAULTS, Fault
+from fault import Fault
+from faults import FAULTS
 from run import RESULTS, old_rows
 
 ROOT = Path(__file__).resolve().parents[2]

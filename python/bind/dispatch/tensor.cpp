@@ -86,8 +86,11 @@ PyObject *tensor_numpy(PyObject *self, PyObject *) {
     const Tensor &t = as_tensor(self)->tensor;
     if (t.history()) return array_over(t, false);
     t.storage().add_view();  // before the look at the pins
-    PyObject *array = array_over(t, !t.storage().is_pinned());
+    bool writable = !t.storage().is_pinned();
+    PyObject *array = array_over(t, writable);
     t.storage().drop_view();  // a writable array has counted its own
+    // what is written through it is not seen: the history of a tensor with the same memory ends here
+    if (writable) t.storage().note_write();
     return array;
   });
 }
@@ -231,6 +234,20 @@ Tensor tensor_over(PyObject *o, const char *name, bool *copied) {
   static_assert(sizeof(npy_intp) == sizeof(int64_t));
   Extents shape(reinterpret_cast<const int64_t *>(PyArray_DIMS(a)), static_cast<size_t>(PyArray_NDIM(a)));
   return Tensor::over(storage_of(a), PyArray_DATA(a), static_cast<DType>(dtype), shape, strides);
+}
+
+void note_write_through(PyObject *array) {
+  PyObject *base = array;
+  while (base && PyArray_Check(base)) base = PyArray_BASE(reinterpret_cast<PyArrayObject *>(base));
+  if (const Tensor *t = base ? tensor_of(base) : nullptr) t->storage().note_write();
+}
+
+void forget_history(PyObject *o) {
+  Tensor &t = as_tensor(o)->tensor;
+  if (!t.is_only_handle())
+    t = t.detached();
+  else
+    t.set_history({});
 }
 
 PyObject *array_over(const Tensor &t, bool writable) {

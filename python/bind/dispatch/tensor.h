@@ -26,6 +26,10 @@ PyTypeObject *default_result_class();       ///< the class added first
 /// Accepts arrays of our dtypes in native byte order; irregular strides are copied. Returns an empty Tensor
 /// with a TypeError for others, which calls the array `name`. Sets `copied` if the memory is a copy.
 Tensor tensor_over(PyObject *array, const char *name, bool *copied = nullptr);
+/// Counts a write through an array, if it is one over the memory of a tensor.
+void note_write_through(PyObject *array);
+/// Drops the history of a tensor object. Other handles of the tensor keep theirs.
+void forget_history(PyObject *o);
 /// Returns an array over the tensor's memory, which it keeps alive; null with an exception. `writable`: if
 /// the memory is writable, the array is too.
 PyObject *array_over(const Tensor &t, bool writable = true);

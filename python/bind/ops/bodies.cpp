@@ -79,11 +79,24 @@ py::object own_array(py::object array) {
   return is_shared && py::hasattr(array, "copy") ? py::object(array.attr("copy")()) : array;
 }
 
+/// Counts, when a Python function ends in any way, the writes into the inputs that it may write. The
+/// dispatcher counts those of compiled kernels.
+struct WritesOfFunction {
+  const OpCall &call;
+  const std::vector<bool> &may_write;
+  ~WritesOfFunction() {
+    for (size_t i = 0; i < may_write.size(); ++i)
+      if (may_write[i] && call.inputs[i]) call.inputs[i].storage().note_write();
+  }
+};
+
 /// Runs a kernel that takes and returns arrays. Inputs that it may not write are read-only. A returned input
-/// array is that input, and counts as written if it may be.
-std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
+/// array is that input.
+std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call, BodyKind kind) {
   std::vector<bool> may_write = mutable_tensors(call);
   std::vector<PyObject *> arrays;
+  std::optional<WritesOfFunction> writes;
+  if (kind == BodyKind::py_func) writes.emplace(call, may_write);
   std::vector<py::object> args = arguments(call, [&](const Tensor &t) -> py::object {
     bool writable = arrays.size() < may_write.size() && may_write[arrays.size()];
     PyObject *array = t ? array_over(t, writable) : Py_NewRef(Py_None);
@@ -100,7 +113,6 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
       auto at = static_cast<size_t>(found - arrays.begin());
       // a copy of an unwritten input, because the result must not share the caller's memory
       out.push_back(may_write[at] ? call.inputs[at] : ops::copied(call.inputs[at]));
-      if (may_write[at]) call.inputs[at].storage().note_write();
       return;
     }
     std::string what = cat("a result of the kernel of ", call.op->def.name);
@@ -131,6 +143,15 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   throw error;
 }
 
+/// Returns the kind of devices with this name; nothing, for any, if it is None. Throws OpError.
+std::optional<DeviceKind> device_from_python(const py::object &name) {
+  if (name.is_none()) return {};
+  auto text = py::cast<std::string>(name);
+  for (DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda})
+    if (text == device_name(kind)) return kind;
+  throw_value_error(cat("'", text, "' is no device of kernels; it must be 'CPU', 'CUDA' or None for any"));
+}
+
 /// Builds the registry's row of a kernel from its description in Python. The condition `when` receives
 /// tensors as objects of `type`.
 KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyTypeObject *type,
@@ -142,7 +163,7 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
     if (kind == body_name(b)) k.kind = b;
   k.source = py::cast<std::string>(spec["source"]);
   k.priority = py::cast<int>(spec["priority"]);
-  if (py::cast<std::string>(spec["device"]) != "CPU") k.device = DeviceKind::cuda;
+  k.device = device_from_python(spec["device"]);
   for (py::handle row : spec["rows"]) {
     // an empty name matches any dtype
     DTypeRow dtypes;
@@ -166,14 +187,14 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
   // compiled kernels can take tensors directly, without arrays in between
   bool is_kernel = py::isinstance(spec["run"], py::module_::import("kernelwright._core").attr("Kernel"));
   k.makes_outputs = true;
-  k.run = [held = shared(spec["run"]), is_kernel, is_registered](KernelContext &x) {
+  k.run = [held = shared(spec["run"]), is_kernel, is_registered, kind = k.kind](KernelContext &x) {
     // an operator call may come from a C++ thread
     GilHeld gil;
     try {
       std::optional<std::vector<Tensor>> results;
       if (is_kernel && x.call.attrs.empty()) results = fast_call(held->ptr(), x.call.inputs);
       if (results && results->empty()) throw py::error_already_set();
-      x.outputs = results ? std::move(*results) : run_on_arrays(*held, x.call);
+      x.outputs = results ? std::move(*results) : run_on_arrays(*held, x.call, kind);
     } catch (py::error_already_set &error) {
       if (is_kernel && is_registered) rethrow_noted(error, x.call);
       throw;
@@ -298,10 +319,14 @@ OpDef def_from_python(const py::dict &spec) {
   OpDef def;
   def.name = py::cast<std::string>(spec["name"]);
   def.source = py::cast<std::string>(spec["source"]);
-  for (py::handle output : spec["outputs"])
-    def.outputs.push_back(py::cast<bool>(spec["variable_outputs"])
-                              ? OpOutput{py::cast<std::string>(output), 0, any_number}
-                              : OpOutput{py::cast<std::string>(output)});
+  for (py::handle output : spec["outputs"]) {
+    if (py::isinstance<py::str>(output)) {
+      def.outputs.push_back({py::cast<std::string>(output)});
+      continue;
+    }
+    auto [name, least, most] = py::cast<std::tuple<std::string, uint32_t, std::optional<uint32_t>>>(output);
+    def.outputs.push_back({name, least, most.value_or(any_number)});
+  }
   for (py::handle input : spec["inputs"]) {
     auto [name, arity, is_mutable] = py::cast<std::tuple<std::string, std::string, bool>>(input);
     uint32_t min = arity == "required", max = arity == "dynamic" ? any_number : 1;

@@ -79,13 +79,21 @@ void flatten(py::handle o, std::vector<Tensor> &out) {
 /// Implements call_number().
 PyObject *call_number(PyObject *, PyObject *) { return PyLong_FromUnsignedLongLong(next_call_number()); }
 
-/// Implements forget_history(value, since) on the tensors of a value and of its nested tuples and lists.
+/// Drops the histories that are over since a number, of the tensors of a value and of its nested tuples and
+/// lists, and so the memory that they keep and pin.
+void forget_histories(py::handle o, uint64_t since) {
+  if (const Tensor *t = tensor_of(o.ptr())) {
+    if (is_history_over(*t, since)) forget_history(o.ptr());
+  } else if (PyTuple_Check(o.ptr()) || PyList_Check(o.ptr())) {
+    for (py::handle item : py::reinterpret_borrow<py::sequence>(o)) forget_histories(item, since);
+  }
+}
+
+/// Implements forget_history(value, since).
 PyObject *forget_history_of(PyObject *, PyObject *const *args, Py_ssize_t count) {
   return calling([&] {
     if (count != 2) throw_type_error("forget_history takes two arguments");
-    std::vector<Tensor> results;
-    flatten(args[0], results);
-    forget_histories(results, py::cast<uint64_t>(py::handle(args[1])));
+    forget_histories(args[0], py::cast<uint64_t>(py::handle(args[1])));
     return Py_NewRef(Py_None);
   });
 }
@@ -144,7 +152,8 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
       types.push_back(class_beside(o));
     }
     std::vector<Tensor> found = gradients(outputs, tensors_from(args[4]), asked);
-    forget_histories(outputs, since);
+    outputs.clear();
+    forget_histories(out, since);
     py::list by(found.size());
     for (size_t i = 0; i < found.size(); ++i) {
       // no gradient: the outputs do not depend on this tensor

@@ -29,7 +29,8 @@ pybind11::object tensor_to_python(Tensor t, PyTypeObject *type);
 /// Who can write an array after the call: other code, or nobody but its tensor.
 enum class Owner : uint8_t { other_code, tensor };
 /// Returns a tensor from a tensor object or an array. Throws OpError with `what` for other objects. Sets
-/// `copied` if the tensor has memory of its own, because calls cannot read that of the array.
+/// `copied` if the tensor has memory of its own, because calls cannot read that of the array. Memory of an
+/// array that other code can write (`owner`) is flagged as viewed.
 Tensor tensor_from_python(pybind11::handle o, const std::string &what, bool *copied = nullptr,
                           Owner owner = Owner::other_code);
 

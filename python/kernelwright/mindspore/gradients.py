@@ -243,7 +243,8 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
         out = fn(*given)
     finally:
         _core.set_recording(before)
-    outputs = _flat(out[0] if has_aux else out)
+    # objects of its own: an outer gradient makes those of the result forget how they were computed
+    outputs = [Tensor._as_class(o) for o in _flat(out[0] if has_aux else out)]
 
     def pull(*sens: Any) -> Any:
         seeds = [_as_seed(s) for s in _flat_seeds(sens)]

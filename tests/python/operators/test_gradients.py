@@ -308,6 +308,60 @@ def test_writes_through_arrays_change_no_gradient_of_earlier_calls() -> None:
     assert np.asarray(kw.grad(lambda t: kw.grad(f)(t) * t)(x)).tolist() == [4.0, 4.0]
 
 
+def test_memory_under_a_history_is_not_written_unseen() -> None:
+    def f(x: Any) -> Any:
+        y = x + x
+        with kw.gradients.recording(False):
+            view = y.reshape(2, 1)
+        view.numpy()[0] = 100.0
+        return y * y
+
+    with pytest.raises(RuntimeError, match="whose memory was written by way of another tensor"):
+        kw.grad(f)(np.ones(2))
+
+
+def test_a_pull_that_is_kept_inside_of_another_gradient() -> None:
+    from kernelwright import mindspore as ms
+
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        out, pull = kw.vjp(lambda t: t * t, x)
+        kept.append(pull)
+        return out
+
+    def g(x: Any) -> Any:
+        out, pull = ms.ops.vjp(lambda t: t * t, x)
+        kept.append(pull)
+        return out
+
+    kw.value_and_grad(f)(np.full(2, 3.0))
+    ms.value_and_grad(g)(ms.Tensor(np.full(2, 3.0, np.float32)))
+    for pull in kept:
+        seed = kw.Tensor(np.ones(2)) if pull is kept[0] else ms.Tensor(np.ones(2, np.float32))
+        found = pull(seed)
+        assert np.asarray(found[0] if isinstance(found, tuple) else found).tolist() == [6.0, 6.0]
+
+
+def test_a_gradient_of_another_thread_keeps_its_history() -> None:
+    recorded, returned = threading.Event(), threading.Event()
+    other: list[Any] = []
+
+    def slow(x: Any) -> Any:
+        other.append(x * x)
+        recorded.set()
+        assert returned.wait(60)
+        return other[0]
+
+    thread = threading.Thread(target=lambda: other.append(kw.grad(slow)(np.full(2, 3.0))))
+    thread.start()
+    assert recorded.wait(60)
+    kw.value_and_grad(lambda x: (x * x, other[0]))(np.ones(2))
+    returned.set()
+    thread.join()
+    assert other[1].tolist() == [6.0, 6.0]
+
+
 def test_memory_is_copied_only_if_an_array_over_it_is_left() -> None:
     x = kw.Tensor(np.ones(2))
     seen: list[bool] = []

@@ -25,6 +25,14 @@ def double_in_place(x):
     return x
 
 
+def fill_and_count(a):
+    n = output_tensor((1,), "int64")
+    for i in range(a.shape[0]):
+        a[i] = 9.0
+    n[0] = a.shape[0]
+    return n, a
+
+
 @pytest.fixture
 def double() -> Iterator[Any]:
     yield kw.register_op("memory::double", double_in_place, writes=("x",), bprop=lambda x, o, d: (d * 2,))
@@ -120,6 +128,49 @@ def test_views_of_written_memory_are_refused(double: Any) -> None:
     for f in (through_base, through_view):
         with pytest.raises(RuntimeError, match="written by way of another tensor"):
             kw.grad(f)(np.array([1.0, 2.0, 3.0]))
+
+
+def test_functions_that_write_what_they_do_not_return(registered: Any) -> None:
+    kept: list[Any] = []
+
+    def adds(w: Any) -> Any:
+        w += 100
+        return np.zeros(1)
+
+    def keeps(w: Any) -> Any:
+        kept.append(w)
+        return np.zeros(1)
+
+    for function in (adds, keeps):
+        op = registered(function, writes=("w",))
+        w = kw.Tensor(np.full(2, 2.0))
+
+        def f(x: Any, w: Any = w, op: Any = op) -> Any:
+            y = x * w
+            op(w)
+            return y
+
+        with pytest.raises(RuntimeError, match="the input 'y' was written after the call"):
+            kw.grad(f)(np.ones(2))
+        # the array that the function keeps: what is saved from now on is a copy
+        _, pull = kw.vjp(lambda x, w=w: x * w, np.ones(2))
+        if kept:
+            kept[0][:] = 7
+        assert pull(None)[0].tolist() == ([2.0, 2.0] if kept else [102.0, 102.0])
+
+
+def test_kernels_that_write_one_of_their_results(registered: Any) -> None:
+    op = registered(kw.kernel(fill_and_count), writes=("a",), outputs=("n", "same"))
+    w = kw.Tensor(np.ones(2))
+
+    def f(x: Any) -> Any:
+        y = x * w
+        op(w)
+        return y
+
+    with pytest.raises(RuntimeError, match="the input 'y' was written after the call"):
+        kw.grad(f)(np.ones(2))
+    assert w.numpy().tolist() == [9.0, 9.0]
 
 
 def test_inner_gradients_by_what_is_written_later(double: Any) -> None:

@@ -135,11 +135,10 @@ class Cell:
             f"cell::{name}",
             [kernel_row(run, source=source_of(type(self).construct))],
             inputs=[(f"x{i}", "required", False) for i in range(len(tensors))],
-            outputs=["output"],
+            outputs=[("output", 0, None)],
             bprop=back,
             source=source_of(type(self).bprop),  # type: ignore[attr-defined]
             tensor_class=Tensor,
-            variable_outputs=True,
             tuple_of_one=True,
             is_registered=False,
         )

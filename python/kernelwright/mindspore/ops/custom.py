@@ -342,13 +342,12 @@ class Custom(Primitive, _core.FastCallProxy):
                 (names[i], "dynamic" if pattern[i] == "tuple" else "required", self.kind.writes_inputs)
                 for i in inputs
             ],
-            outputs=[f"y{i}" for i in range(len(shapes) if shapes else 1)],
+            outputs=[("y0", 0, None)] if shapes is None else [f"y{i}" for i in range(len(shapes) or 1)],
             attrs=[(f"a{i}", "any value", False, None) for i in attributes],
             infer=infer if self._is_declared() or (self.declared.rows and "tuple" in pattern) else None,
             **self._back(back, inputs, len(pattern)),
             source=self._source(),
             tensor_class=Tensor,
-            variable_outputs=shapes is None,
             tuple_of_one=several,
             infer_repeats=all(f is None or _is_pure(f) for f in (self._shape_function, self._dtype_function)),
         )

@@ -117,7 +117,11 @@ TEST(Tape, GradientsFindWhatTheKernelSaved) {
   GradModeGuard on(true);
   Tensor x = make_variable(tensor({2}, {0, 0}));
   Tensor y = call_op(OpCall{op, {x}})[0];
-  EXPECT_EQ(values(gradients({y}, {}, {x})[0]), (Values{1, 1}));
+  Tensor slope = gradients({y}, {}, {x})[0];
+  EXPECT_EQ(values(slope), (Values{1, 1}));
+  EXPECT_EQ(error_of<OpError>([&] { gradients({slope}, {}, {x}); }),
+            "the gradient of t::exp does not exist: its gradient reads what its kernel saved, of which no "
+            "gradient is known");
   saved.storage().note_write();
   EXPECT_EQ(error_of<OpError>([&] { gradients({y}, {}, {x}); }),
             "the gradient of t::exp cannot be computed: memory that its kernel saved was written after the "
@@ -168,21 +172,20 @@ TEST(Tape, CopiesWhatItSavesOfMemoryThatOthersMayWrite) {
   EXPECT_FALSE(leaf.storage().is_pinned() || factor.storage().is_pinned());
 }
 
-TEST(Tape, ForgetsHistoriesOutsideOfRecording) {
+TEST(Tape, TellsWhichHistoriesAreOver) {
   Interpreted interpreted;
-  Tensor outer, inner;
-  uint64_t since = 0;
-  {
-    GradModeGuard on(true);
-    outer = make_variable(tensor({1}, {2}));
-    since = next_call_number();
-    inner = ops::mul(outer, outer);
-    forget_histories({outer, inner}, since);
-    EXPECT_TRUE(inner.history());
-  }
-  forget_histories({outer, inner}, since);
-  EXPECT_FALSE(inner.history());
-  EXPECT_TRUE(outer.history());  // made before
+  set_recording(true);
+  Tensor outer = make_variable(tensor({1}, {2}));
+  uint64_t since = next_call_number();
+  Tensor inner = ops::mul(outer, outer);
+  EXPECT_FALSE(is_history_over(inner, since));  // recording
+  set_recording(std::nullopt);
+  EXPECT_TRUE(is_history_over(inner, since));
+  EXPECT_FALSE(is_history_over(outer, since));  // made before
+  EXPECT_FALSE(is_history_over(tensor({1}, {2}), since));
+  bool elsewhere = true;
+  std::thread([&] { elsewhere = is_history_over(inner, since); }).join();
+  EXPECT_FALSE(elsewhere);
 }
 
 /// What a call on a tensor says in a thread that said nothing, or "".
