@@ -124,3 +124,19 @@ def test_a_parameter_called_out_is_a_parameter() -> None:
         np.testing.assert_array_equal(gradient(x, dout=x, out=x), 2 * x * x)
     with pytest.raises(TypeError, match="multiple values for argument 'out'"):
         gradient(x, x, x, out=x)
+
+
+def changes_and_returns(x, y):
+    z = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        y[i] = x[i] + 1
+        z[i] = y[i] * 10
+    return y, z
+
+
+@pytest.mark.parametrize("offset", [0, 3])
+def test_out_over_a_written_argument_holds_the_result(offset: int) -> None:
+    memory = bytearray(48)
+    y = np.ndarray((5,), np.int64, memory, offset)  # with an offset of 3, the call works on a copy of y
+    kw.kernel(changes_and_returns)(np.arange(5), y, out=y)
+    assert y.tolist() == [10, 20, 30, 40, 50]

@@ -193,14 +193,15 @@ void note_writes(const LoadedKernel &kernel, const CallFrame &f) {
     if (f.given[i]) note_write_through(f.given[i]);
 }
 
-/// Finishes a call after its run: raises its error, or copies temporaries and copies to the caller's arrays
+/// Finishes a call after its run: raises its error, or copies copies and temporaries to the caller's arrays
 /// and returns the result.
 PyObject *finish(KernelState &k, const LoadedKernel &kernel, CallFrame &f, Outputs &outs,
                  const RunResult &r) {
   if (!end_run(k, kernel, f.extents, r)) return note_call(k, f);
+  // arguments first: the results are stored last, as by an assignment in Python
+  if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
   for (size_t i = 0; f.temporaries && i < f.out_count; ++i)
     if ((f.temporaries >> i & 1u) && !copy_array(f.given[i], outs.array[i])) return nullptr;
-  if (!f.copies.empty() && !write_back(kernel, f)) return nullptr;
   return make_result(kernel, f, outs);
 }
 
