@@ -10,6 +10,9 @@
 #include <cerrno>
 #include <thread>
 
+#include "support/log.h"
+#include "support/text.h"
+
 namespace kw {
 
 /// Returns whether the path still names the open file, which its last owner may have removed.
@@ -40,6 +43,9 @@ CompileLock::CompileLock(const std::string &path, std::chrono::milliseconds pati
   for (milliseconds pause{1}; take() == Try::busy && std::chrono::steady_clock::now() < end;
        pause = std::min(pause * 2, longest_pause))
     std::this_thread::sleep_for(pause);
+  if (fd_ < 0 && std::chrono::steady_clock::now() >= end)
+    log_line(0, cat("waited ", std::chrono::duration_cast<std::chrono::seconds>(patience).count(),
+                    " s for another process that holds ", path, "; compiling here too"));
 }
 
 CompileLock::~CompileLock() {

@@ -9,7 +9,8 @@ namespace kw {
 
 /// The lock of one key while this object lives. Whoever waits for it looks into the cache afterwards. The
 /// owner removes the file before it unlocks, so a process that opened the file before takes a new one. The
-/// system unlocks the file of a killed owner, which the next process then takes.
+/// system unlocks the file of a killed owner, which the next process then takes; only if the owner had forked
+/// meanwhile, as long as the child lives, do others wait for their whole patience.
 class CompileLock {
  public:
   /// Locks the file, which is created if needed. Returns without the lock after `patience`, and at once where

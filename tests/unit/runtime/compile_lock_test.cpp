@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/jit.h"
+#include "support/text.h"
 #include "tests/unit/helpers.h"
 
 namespace kw {
@@ -118,6 +119,17 @@ TEST(CompileLock, a_child_forked_meanwhile_keeps_nobody_waiting) {
   EXPECT_TRUE(CompileLock(path, 0ms).is_held());
   ::close(end[0]), ::close(end[1]);
   ::waitpid(child, nullptr, 0);
+}
+
+TEST(CompileLock, tells_for_what_it_waited_in_vain) {
+  unit::TempDir temp;
+  std::string path = temp.path("a.lock");
+  CompileLock owner(path);
+  ASSERT_TRUE(owner.is_held());
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(CompileLock(path, 1s).is_held());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            cat("[kw] waited 1 s for another process that holds ", path, "; compiling here too\n"));
 }
 
 TEST(CompileLock, a_lock_whose_file_was_removed_is_no_lock) {
