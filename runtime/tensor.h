@@ -21,8 +21,8 @@ struct Node;  // runtime/calls/tape.h
 
 /// Memory that tensors share. Counts the writes of kernels into it, so that a gradient can detect changes of
 /// saved memory. Writes of other code are not seen. So memory that other code may write is flagged
-/// (is_viewed), and gradients copy what they save of it; memory that gradients need (is_pinned) is not given
-/// to other code for writing.
+/// (is_viewed), and gradients copy what they save of it; memory that gradients need (is_pinned) is given to
+/// no other code for writing, except to functions that declare their writes, which are counted.
 class Storage {
  public:
   /// Allocates memory of a device; throws std::bad_alloc, and OpError if there is no such device.
@@ -39,8 +39,20 @@ class Storage {
   Device device() const { return device_; }
   void *data() const { return data_; }
   bool writable() const { return writable_; }
+  /// Counts writes of kernels in its lower 32 bits (written_between), and arrays through which other code may
+  /// have written in its upper ones.
   uint64_t writes() const { return writes_.load(std::memory_order_relaxed); }
   void note_write() const { writes_.fetch_add(1, std::memory_order_relaxed); }
+  void note_array() const { writes_.fetch_add(uint64_t{1} << 32, std::memory_order_relaxed); }
+  static bool written_between(uint64_t before, uint64_t after) {
+    return static_cast<uint32_t>(before) != static_cast<uint32_t>(after);
+  }
+  /// The number of the last recorded call that wrote the memory in place; 0 if none did. Tensors over it
+  /// without a history do not know of that call.
+  uint64_t recorded_write() const { return recorded_write_.load(std::memory_order_relaxed); }
+  void note_recorded_write(uint64_t number) const {
+    recorded_write_.store(number, std::memory_order_relaxed);
+  }
   /// Count the writable views that other code has. Whoever adds one looks at is_pinned afterwards, and
   /// whoever pins looks at is_viewed afterwards, so one of two threads sees the other.
   void add_view() const { views_.fetch_add(1); }
@@ -56,7 +68,7 @@ class Storage {
   void *data_;
   bool writable_;
   std::function<void()> release_;  ///< empty: `allocate` made the memory
-  mutable std::atomic<uint64_t> writes_{0};
+  mutable std::atomic<uint64_t> writes_{0}, recorded_write_{0};
   mutable std::atomic<uint32_t> views_{0}, pins_{0};
 };
 

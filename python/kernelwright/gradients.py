@@ -36,7 +36,8 @@ def _as_tensor(x: Any, position: int) -> Any:
     if isinstance(x, _core.Tensor):
         return x
     if _is_array(x) or isinstance(x, (int, float)):
-        return Tensor(x, np.float32 if isinstance(x, (int, float)) else None)
+        is_number = isinstance(x, (int, float)) and not isinstance(x, np.generic)  # np.float64 is a float
+        return Tensor(x, np.float32 if is_number else None)
     convert = ": convert it by np.asarray" if isinstance(x, (list, tuple)) else ""
     raise TypeError(
         f"argument {position} is {type(x).__name__}; gradients are by tensors and arrays{convert}"
@@ -65,6 +66,8 @@ def record(
 
 def _positions(argnums: int | Sequence[int], count: int) -> list[int]:
     asked = [argnums] if isinstance(argnums, int) else list(argnums)
+    if not asked or not all(isinstance(p, int) for p in asked):
+        raise TypeError(f"argnums is {argnums!r}, but must be the position of an argument, or several")
     for p in asked:
         if not -count <= p < count:
             raise ValueError(f"a gradient by argument {p} was asked for, but the call has {count}")
@@ -92,7 +95,10 @@ def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[..., tu
 
     def pull(*seeds: Any) -> tuple[Any, ...]:
         if len(seeds) != len(outputs):
-            raise TypeError(f"{len(seeds)} gradients for {len(outputs)} outputs")
+            raise TypeError(
+                f"{len(seeds)} gradients for {len(outputs)} output{'s' * (len(outputs) != 1)}: give one for"
+                " each, or None for ones"
+            )
         found = _core.gradients(outputs, list(seeds), variables)
         return tuple(map(_returned, found, variables, args))
 

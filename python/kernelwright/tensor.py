@@ -46,6 +46,8 @@ class Tensor(_core.Tensor):
     __array_ufunc__ = None
 
     def __new__(cls, array: Any, dtype: Any = None) -> Any:
+        if isinstance(array, Tensor):
+            array._check_leaving()
         given = array.numpy() if isinstance(array, _core.Tensor) else array
         return _core.Tensor.__new__(cls, np.asarray(given, dtype))
 
@@ -94,7 +96,8 @@ class Tensor(_core.Tensor):
                 " go on; compute with operators (kw.ops), or take .numpy() for what gradients need not see"
             )
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Any:  # of pickle and copy
+        self._check_leaving()
         return (_restore, (type(self), self.numpy().copy(), self.__dict__.copy()))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

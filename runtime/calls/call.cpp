@@ -304,13 +304,13 @@ std::vector<Tensor> call_op(OpCall call) {
   }
   const KernelDef &kernel = resolve_kernel(call, types);
   bool recorded = is_recorded(call);
-  // counted before the run, so that record() can detect which inputs the kernel wrote
-  std::vector<uint64_t> writes = recorded ? count_writes(call.inputs) : std::vector<uint64_t>();
+  std::optional<Recording> recording;
+  if (recorded) recording.emplace(call, kernel.kind == BodyKind::py_func);
   KernelContext x{call, types};
   run_kernel(kernel, x);
   std::vector<Tensor> outputs = std::move(x.outputs);
   check_outputs(call, kernel, types, outputs);
-  if (recorded) record(std::move(call), outputs, writes, std::move(x.saved));
+  if (recording) recording->finish(std::move(call), outputs, std::move(x.saved));
   return outputs;
 }
 

@@ -34,14 +34,16 @@ std::string input_name(const OpCall &call, size_t flat) {
   return cat(flat);
 }
 
+[[noreturn]] void refuse_written_memory() {
+  throw_runtime_error(
+      "gradients cannot go through a tensor whose memory was written by way of another tensor, a view of it "
+      "or what it is a view of");
+}
+
 /// Throws OpError if the memory of a tensor was written through another tensor: it no longer holds the output
 /// of its node.
 void check_fresh(const Tensor &t, uint64_t writes) {
-  if (t.history() && t.history().writes != writes)
-    throw_runtime_error(
-        "gradients cannot go through a tensor whose memory was written by way of another tensor, a view of "
-        "it or "
-        "what it is a view of");
+  if (t.history() && t.history().writes != writes) refuse_written_memory();
 }
 
 /// Throws OpError with the operator, the place of its definition and the reason.
@@ -213,7 +215,8 @@ class Backward {
                      : "was asked for, but none was given when it was made: `bprop=` gives one");
     check_unwritten(*n);
     for (size_t i = 0; i < grads.size(); ++i)
-      if (!grads[i]) grads[i] = Tensor::zeros(n->output_types[i].dtype, n->output_types[i].shape);
+      if (!grads[i])
+        grads[i] = Tensor::zeros(n->output_types[i].dtype, n->output_types[i].shape, n->call.device);
     std::vector<Tensor> outputs(grads.size());
     for (uint32_t i = 0; op.grad->saves_outputs && i < outputs.size(); ++i) {
       outputs[i] = n->saved_outputs[i];
@@ -331,6 +334,15 @@ static void pin(Tensor &t) {
   t = std::move(copy);
 }
 
+static uint64_t writes_into(const Tensor &t) { return t ? t.storage().writes() : 0; }
+
+static std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
+  std::vector<uint64_t> out;
+  out.reserve(tensors.size());
+  for (const Tensor &t : tensors) out.push_back(writes_into(t));
+  return out;
+}
+
 /// Returns whether a tensor is a variable that has the memory which its node pins. The node of an input stays
 /// as long as the node of the call.
 static bool is_variable(const Tensor &t) {
@@ -364,10 +376,16 @@ Tensor with_same_history(const Tensor &t) {
 
 bool is_recorded(const OpCall &call) {
   auto has_history = [](const Tensor &t) { return t && t.history(); };
+  auto may_miss_one = [](const Tensor &t) { return t && !t.history() && t.storage().recorded_write() != 0; };
+  bool any = std::any_of(call.inputs.begin(), call.inputs.end(), has_history);
   // most calls end here, without a look at the state of the thread
-  if (std::none_of(call.inputs.begin(), call.inputs.end(), has_history)) return false;
+  if (!any && std::none_of(call.inputs.begin(), call.inputs.end(), may_miss_one)) return false;
   const GradMode now = state;
+  const Tape *outermost = now.recorder;
+  while (outermost && outermost->parent) outermost = outermost->parent.get();
   for (const Tensor &t : call.inputs) {
+    if (outermost && may_miss_one(t) && t.storage().recorded_write() >= outermost->first_number)
+      refuse_written_memory();
     if (!has_history(t)) continue;
     const Tape *of = t.history().node->recorder.get();
     if (!of || of == now.recorder || (now.is_explicit && !now.on)) continue;
@@ -376,36 +394,47 @@ bool is_recorded(const OpCall &call) {
                               " was called on a tensor whose gradient another thread is about to ask for, "
                               "which would not know of the call: call it in that thread"));
   }
-  return now.on;
+  return any && now.on;
 }
 
-static uint64_t writes_into(const Tensor &t) { return t ? t.storage().writes() : 0; }
-
-std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
-  std::vector<uint64_t> out;
-  out.reserve(tensors.size());
-  for (const Tensor &t : tensors) out.push_back(writes_into(t));
-  return out;
+Recording::Recording(const OpCall &call, bool runs_python) : writes_(count_writes(call.inputs)) {
+  if (has_no_gradient(*call.op) || !call.op->grad->saves_inputs) return;
+  if (runs_python) pinned_.reserve(call.inputs.size());
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Tensor &t = call.inputs[i];
+    if (!t) continue;
+    if (runs_python) pinned_.emplace_back(t).storage().pin();
+    if (!t.storage().is_viewed()) continue;
+    copies_.resize(call.inputs.size());
+    copies_[i] = copy_of(t);
+  }
 }
 
-void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes,
-            std::vector<Tensor> saved) {
+Recording::~Recording() { unpin(pinned_); }
+
+void Recording::finish(OpCall finished, std::vector<Tensor> &outputs, std::vector<Tensor> saved) {
   auto node = make_in_buffer<Node>();
+  node->number = next_number++;
+  node->recorder = present_recorder();
   OpCall &call = node->call;
-  call = std::move(recorded);
+  call = std::move(finished);
   node->writes = count_writes(call.inputs);
   for (Tensor &out : outputs)
     for (size_t i = 0; i < call.inputs.size(); ++i)
-      if (out.is(call.inputs[i]) && node->writes[i] == writes[i]) out = out.detached();
+      if (out.is(call.inputs[i]) && !Storage::written_between(writes_[i], node->writes[i]))
+        out = out.detached();
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (node->writes[i] != writes[i]) node->written = input_name(call, i);
-    if (call.inputs[i]) check_fresh(call.inputs[i], writes[i]);
+    const Tensor &input = call.inputs[i];
+    if (input) check_fresh(input, writes_[i]);
+    if (!Storage::written_between(writes_[i], node->writes[i])) continue;
+    node->written = input_name(call, i);
+    input.storage().note_recorded_write(node->number);
   }
   bool has_gradient = !has_no_gradient(*call.op);
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     Tensor &input = call.inputs[i];
     // keeps its present history: a kernel that changes the tensor in place later gives it another one
-    if (input) input = with_same_history(input);
+    if (input) input = with_same_history(!copies_.empty() && copies_[i] ? copies_[i] : input);
     if (!has_gradient || !call.op->grad->saves_inputs) continue;
     node->pinned_inputs = i + 1;
     if (i < 64 && input && is_variable(input))
@@ -431,8 +460,6 @@ void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uin
     if (node->saved.push_back(t ? t.detached() : t); t) pin(node->saved.back());
   for (const Tensor &out : node->saved_outputs) node->writes.push_back(writes_into(out));
   for (const Tensor &t : node->saved) node->writes.push_back(writes_into(t));
-  node->number = next_number++;
-  node->recorder = present_recorder();
 }
 
 uint64_t next_call_number() { return next_number.load(); }

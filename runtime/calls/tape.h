@@ -22,12 +22,16 @@ struct GradCall {
   const std::vector<Tensor> &saved;
 };
 
+/// Returns the number that the next recorded call gets.
+uint64_t next_call_number();
+
 /// A period in which a thread records calls for a gradient.
 struct Tape : std::enable_shared_from_this<Tape> {
   explicit Tape(std::shared_ptr<Tape> outer) : parent(std::move(outer)) {}
   std::thread::id thread = std::this_thread::get_id();
   std::atomic<bool> is_active{true};
-  std::shared_ptr<Tape> parent;  ///< the tape that this thread began before this one
+  uint64_t first_number = next_call_number();  ///< of the calls that it records
+  std::shared_ptr<Tape> parent;                ///< the tape that this thread began before this one
 };
 
 /// The recording state of a thread.
@@ -85,21 +89,31 @@ Tensor make_variable(const Tensor &t);
 /// later. Gradients are requested by it.
 Tensor with_same_history(const Tensor &t);
 
-/// Returns whether a call is recorded: recording is on and an input has a history. Throws OpError if this
-/// thread made no setting while another thread still records calls on an input, because a gradient would miss
-/// this call.
+/// Returns whether a call is recorded: recording is on and an input has a history. Throws OpError if a
+/// gradient would miss the call: this thread made no setting while another thread still records calls on an
+/// input; or an input has no history, and a recorded call wrote its memory through another tensor.
 bool is_recorded(const OpCall &call);
-/// Returns how often the memory of each tensor was written so far.
-std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors);
-/// Records the node of a finished call and gives the outputs their history. `writes`: count_writes of the
-/// inputs before the call; `saved`: tensors that the kernel keeps for its gradient. Outputs that are
-/// unchanged inputs become new tensors. What the gradient saves of memory that other code may write is
-/// copied.
-void record(OpCall recorded, std::vector<Tensor> &outputs, const std::vector<uint64_t> &writes,
-            std::vector<Tensor> saved = {});
+/// A call that is being recorded, from before its kernel runs.
+class Recording {
+ public:
+  /// Counts the writes into the inputs so far. Copies those that the gradient saves and other code may write,
+  /// also while the kernel runs. `runs_python`: the kernel may run any Python code; then the inputs are
+  /// pinned meanwhile.
+  Recording(const OpCall &call, bool runs_python);
+  Recording(const Recording &) = delete;
+  ~Recording();
 
-/// Returns the number that the next recorded call gets.
-uint64_t next_call_number();
+  /// Makes the node of the finished call and gives the outputs their history. `saved`: tensors that the
+  /// kernel keeps for its gradient. Outputs that are unchanged inputs become new tensors. What the gradient
+  /// saves of memory that other code may write is copied.
+  void finish(OpCall finished, std::vector<Tensor> &outputs, std::vector<Tensor> saved = {});
+
+ private:
+  std::vector<uint64_t> writes_;  ///< into the memory of each input
+  std::vector<Tensor> copies_;    ///< of inputs, by their place; empty if there are none
+  std::vector<Tensor> pinned_;
+};
+
 /// Returns whether no gradient can need the history of a result any more: this thread has recorded its call
 /// since a number, has ended that recording, and records nothing now; and the kernel did not change an older
 /// tensor in place.

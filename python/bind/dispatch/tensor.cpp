@@ -90,7 +90,7 @@ PyObject *tensor_numpy(PyObject *self, PyObject *) {
     PyObject *array = array_over(t, writable);
     t.storage().drop_view();  // a writable array has counted its own
     // what is written through it is not seen: the history of a tensor with the same memory ends here
-    if (writable) t.storage().note_write();
+    if (writable) t.storage().note_array();
     return array;
   });
 }
@@ -143,7 +143,9 @@ PyObject *tensor_is(PyObject *self, PyObject *other) {
 
 PyMethodDef methods[] = {
     {"_is", tensor_is, METH_O, "Whether it stands for the same tensor as another object."},
-    {"numpy", tensor_numpy, METH_NOARGS, "An array over the tensor's memory."},
+    {"numpy", tensor_numpy, METH_NOARGS,
+     "An array over the tensor's memory; read-only while a gradient needs the memory as it is (copy it to "
+     "write)."},
     {"_for_write", tensor_for_write, METH_NOARGS, "A writable array; counts as a write of the memory."},
     {"_mark_viewed", tensor_mark_viewed, METH_NOARGS, "Says that other code may write the memory."},
     {"_from_array", tensor_from_array, METH_O | METH_CLASS, "A tensor over the memory of an array."},

@@ -70,12 +70,18 @@ std::vector<bool> mutable_tensors(const OpCall &call) {
   return out;
 }
 
+bool has_weak_references(PyObject *o) {
+  Py_ssize_t at = Py_TYPE(o)->tp_weaklistoffset;
+  return at > 0 && *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(o) + at);
+}
+
 /// Returns a result as an independent array: copies it if other code may still change it, or if it is part of
 /// another array.
 py::object own_array(py::object array) {
-  // `array` and the variable of the caller hold one reference each; a third one belongs to other code
-  bool is_shared =
-      Py_REFCNT(array.ptr()) > 2 || (py::hasattr(array, "base") && !array.attr("base").is_none());
+  // `array` and the variable or tuple of the caller hold one reference each; a third one, and a weak one,
+  // belong to other code
+  bool is_shared = Py_REFCNT(array.ptr()) > 2 || has_weak_references(array.ptr()) ||
+                   (py::hasattr(array, "base") && !array.attr("base").is_none());
   return is_shared && py::hasattr(array, "copy") ? py::object(array.attr("copy")()) : array;
 }
 
@@ -250,6 +256,21 @@ auto infer_from_python(py::object function, bool repeats) {
 
 std::atomic<bool> gradients_are_checked{false};  ///< checkers get every result of a bprop
 
+/// Returns a gradient that a bprop returned as a tensor that nobody else writes; empty for None. Copies what
+/// other code holds and may write again, except for `args`, which the gradient pass keeps as they are. `what`
+/// is a function that names the gradient.
+template <class What>
+Tensor own_gradient(py::object o, const std::vector<py::object> &args, What &&what) {
+  if (o.is_none()) return {};
+  const Tensor *t = tensor_of(o.ptr());
+  if (!t) return tensor_from_python(own_array(std::move(o)), what(), nullptr, Owner::tensor);
+  bool is_argument = std::any_of(args.begin(), args.end(), [&](const auto &a) { return a.is(o); });
+  // the tuple that the bprop returned and `o` hold one reference each
+  bool is_shared = !is_argument && (Py_REFCNT(o.ptr()) > 2 || t->storage().is_viewed());
+  if (!is_shared) return *t;
+  return t->history() && is_recording() ? call_op("kw::identity", {*t})[0] : ops::copied(*t);
+}
+
 /// Returns a gradient by MindSpore's convention. Its arguments are inputs and attributes, outputs, and
 /// gradients of the outputs; several outputs are tuples. `check(found, inputs)`, or None, receives results
 /// that are not a tuple of one gradient per input and attribute. While gradients are checked, it receives all
@@ -301,13 +322,16 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
       py::object one = gradients[i];
       size_t n = g.call.counts.empty() ? 1 : g.call.counts[i];
       // None for a dynamic input means all of its tensors
-      if (!def.inputs[i].is_list() || one.is_none()) {
-        for (size_t k = 0; k < n; ++k) out.push_back(tensor_or_none(one, what));
+      if (one.is_none()) {
+        out.resize(out.size() + n);
+      } else if (!def.inputs[i].is_list()) {
+        out.push_back(own_gradient(std::move(one), args, what));
       } else {
         auto several = py::reinterpret_borrow<py::sequence>(one);
         if (!PySequence_Check(one.ptr()) || several.size() != n)
           throw_type_error(cat(what(), " must be a tuple of ", n));
-        for (py::handle o : several) out.push_back(tensor_or_none(o, what));
+        for (py::handle o : several)
+          out.push_back(own_gradient(py::reinterpret_borrow<py::object>(o), args, what));
       }
     }
     return out;

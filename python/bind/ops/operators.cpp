@@ -67,7 +67,9 @@ struct CallReader {
     bool is_mutable = call.op->def.inputs[input].is_mutable, copied = false;
     Tensor t = tensor_from_python(o, what(input), &copied);
     if (copied && is_mutable)
-      throw_value_error(cat(what(input), " is written, and its strides are no multiples of its items"));
+      throw_value_error(cat(what(input),
+                            " is written, but its elements do not lie at multiples of their size: pass an "
+                            "aligned array"));
     add(std::move(t));
   }
 

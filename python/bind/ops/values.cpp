@@ -25,9 +25,9 @@ Attr attr_from_python(py::handle o, std::string_view name, int depth) {
     py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(p));
     int overflow = 0;
     int64_t v = number ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflow) : 0;
-    if (!number) throw py::error_already_set();
     if (overflow) throw_value_error(cat("attribute '", name, "' does not fit into 64 bits"));
-    return Attr(v);
+    if (number) return Attr(v);
+    PyErr_Clear();  // an array: the message below names the attribute
   }
   if (PyList_Check(p) || PyTuple_Check(p)) {
     std::vector<Attr> items;

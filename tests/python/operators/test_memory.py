@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,6 +32,13 @@ def fill_and_count(a):
         a[i] = 9.0
     n[0] = a.shape[0]
     return n, a
+
+
+@kw.kernel
+def add_twice(x, y):
+    for i in range(x.shape[0]):
+        x[i] = x[i] + 2 * y[i]
+    return x
 
 
 @pytest.fixture
@@ -173,6 +181,89 @@ def test_kernels_that_write_one_of_their_results(registered: Any) -> None:
     assert w.numpy().tolist() == [9.0, 9.0]
 
 
+def test_gradients_that_a_bprop_writes_again(registered: Any) -> None:
+    array, tensor = np.zeros(2), kw.Tensor(np.zeros(2))
+
+    def into_the_array(x: Any, out: Any, dout: Any) -> Any:
+        np.multiply(dout.numpy(), 2 * x.numpy(), out=array)
+        return (array,)
+
+    def into_the_tensor(x: Any, out: Any, dout: Any) -> Any:
+        np.multiply(dout.numpy(), 2 * x.numpy(), out=tensor.numpy())
+        return (tensor,)
+
+    for bprop in (into_the_array, into_the_tensor):
+        op = registered(lambda x: x * x, bprop=bprop)
+        by = kw.grad(lambda a, b, op=op: op(a) + op(b), (0, 1))(np.ones(2), np.full(2, 3.0))
+        assert [g.tolist() for g in by] == [[2.0, 2.0], [6.0, 6.0]]
+        first = kw.grad(op)(np.ones(2))
+        kw.grad(op)(np.full(2, 3.0))
+        assert first.tolist() == [2.0, 2.0]
+
+
+def test_memory_that_a_function_writes_while_it_runs(registered: Any) -> None:
+    array = np.array([2.0])
+    tensor = kw.Tensor(array)
+
+    def writes_the_array(x: Any, w: Any) -> Any:
+        r = x * w
+        array[0] = 100
+        return r
+
+    op = registered(writes_the_array, bprop=lambda x, w, o, d: (d * w, None))
+    assert kw.grad(lambda x: op(x, array))(np.ones(1)).tolist() == [2.0]
+
+    def writes_the_tensor(x: Any, w: Any) -> Any:
+        tensor.numpy()[0] = 100
+        return x * w
+
+    op = registered(writes_the_tensor, bprop=lambda x, w, o, d: (d * w, None))
+    with pytest.raises(ValueError, match="read-only"):
+        kw.grad(lambda x: op(x, tensor))(np.ones(1))
+
+
+def test_results_with_weak_references_are_copied(registered: Any) -> None:
+    made: list[Any] = []
+
+    def remembers(x: Any) -> Any:
+        r = np.array(x)
+        made.append(weakref.ref(r))
+        return r
+
+    op = registered(remembers, bprop=lambda x, o, d: (d,))
+
+    def f(x: Any) -> Any:
+        y = op(x)
+        z = y * y
+        left = made[-1]()
+        if left is not None:
+            left[:] = 70
+        return z
+
+    assert kw.grad(f)(np.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_memory_that_a_recorded_call_writes_through_a_view(registered: Any) -> None:
+    add = registered(add_twice, writes=("x",), bprop=lambda x, y, o, d: (d, d * 2))
+    c = kw.Tensor(np.array([1.0, 2.0, 3.0]))
+
+    def through_a_view(x: Any) -> Any:
+        add(kw.ops.reshape(c, [3]), x)
+        return c * 1.0
+
+    def through_the_base(x: Any) -> Any:
+        view = kw.ops.reshape(c, [3])
+        add(c.reshape(3), x)
+        return view * 1.0
+
+    for f in (through_a_view, through_the_base):
+        with pytest.raises(RuntimeError, match="whose memory was written by way of another tensor"):
+            kw.grad(f)(np.ones(3))
+    assert c.numpy().tolist() == [5.0, 6.0, 7.0]
+    # afterwards the memory is that of a constant
+    assert kw.grad(lambda x: c * x)(np.ones(3)).tolist() == [5.0, 6.0, 7.0]
+
+
 def test_inner_gradients_by_what_is_written_later(double: Any) -> None:
     def f(x: Any) -> Any:
         y = x * 1
@@ -291,7 +382,22 @@ def test_powers_of_zero() -> None:
 
 
 def test_leaving_for_numpy_is_refused() -> None:
-    for f in (lambda x: np.asarray(x) * x, lambda x: float(x[0]) * x):
+    def stored(x: Any, write: Any) -> Any:
+        w = ms.Tensor(np.zeros(2))
+        write(w, x)
+        return w * x
+
+    for f in (
+        lambda x: np.asarray(x) * x,
+        lambda x: float(x[0]) * x,
+        lambda x: copy.copy(x) * x,
+        lambda x: copy.deepcopy(x) * x,
+        lambda x: pickle.loads(pickle.dumps(x)) * x,
+        lambda x: kw.Tensor(x) * x,
+        lambda x: ms.Tensor(x) * x,
+        lambda x: stored(x, lambda w, x: w.__setitem__(0, x[0])),
+        lambda x: stored(x, lambda w, x: w.add_(x)),
+    ):
         with pytest.raises(TypeError, match="a tensor that gradients go through cannot become an array"):
             kw.grad(f)(np.ones(2))
     with pytest.raises(TypeError, match="argument 0 is of dtype int64; gradients are by floats"):

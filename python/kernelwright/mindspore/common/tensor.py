@@ -16,6 +16,8 @@ from . import dtype as mstype
 def _from_data(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
     """Converts data without a type as MindSpore does: Python floats become float32, Python ints int64."""
     if isinstance(data, _core.Tensor):
+        if isinstance(data, _Tensor):
+            data._check_leaving()
         data = data.numpy()
     array = np.asarray(data)
     if dtype is not None:
@@ -181,11 +183,14 @@ class Tensor(_Tensor):
         """Writes in place; raises RuntimeError for a tensor that gradients pass through."""
         if self._is_tracked:
             raise RuntimeError("a tensor that gradients go through cannot be written by index")
+        if isinstance(value, _Tensor):
+            value._check_leaving()
         self._for_write()[index] = value.numpy() if isinstance(value, _core.Tensor) else value
 
     def assign_value(self, value: Any) -> Any:
-        """Copies the value of another tensor to this one."""
-        self._assign(Tensor(value, self.dtype))
+        """Copies the value of another tensor to this one. No gradient passes, as in MindSpore."""
+        given = value.numpy() if isinstance(value, _core.Tensor) else value
+        self._assign(Tensor(given, self.dtype))
         return self
 
     set_data = assign_value
@@ -196,6 +201,7 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
         if self._is_tracked:
             raise RuntimeError(f"{name}_ writes a tensor that gradients go through")
         found = binary(name)(self, other).astype(self.dtype)
+        found._check_leaving()
         np.copyto(self._for_write(), found.numpy())
         return self
 

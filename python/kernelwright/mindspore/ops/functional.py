@@ -198,7 +198,7 @@ def stack(tensors: Any, axis: int = 0) -> Any:
 
 def stop_gradient(value: Any) -> Any:
     """Returns a copy that gradients do not pass through."""
-    return Tensor(value)
+    return Tensor(value.numpy() if isinstance(value, Tensor) else value)
 
 
 def __getattr__(name: str) -> Any:

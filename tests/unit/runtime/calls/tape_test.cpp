@@ -172,6 +172,58 @@ TEST(Tape, CopiesWhatItSavesOfMemoryThatOthersMayWrite) {
   EXPECT_FALSE(leaf.storage().is_pinned() || factor.storage().is_pinned());
 }
 
+TEST(Tape, SavesWhatMemoryHeldBeforeTheKernelRan) {
+  Interpreted interpreted;
+  Tensor factor = tensor({2}, {3, 4});
+  factor.storage().add_view();
+  auto write = [&] { static_cast<float *>(factor.data())[0] = 100; };
+  OpDef def{"t::mul", {{"x"}, {"w"}}, {{"y"}}};
+  KernelDef k{"t::mul", BodyKind::py_func, [&](KernelContext &x) {
+                EXPECT_TRUE(x.call.inputs[1].storage().is_pinned());  // other code gets no writable array
+                x.outputs = {ops::mul(x.call.inputs[0], x.call.inputs[1])};
+                write();
+              }};
+  GradDef grad{"t::mul", GradKind::graph, [](const GradCall &g) {
+                 return std::vector{ops::mul(g.grads[0], g.call.inputs[1]), Tensor()};
+               }};
+  auto op = make_op(def, {k}, grad);
+  GradModeGuard on(true);
+  Tensor x = make_variable(tensor({2}, {1, 1}));
+  Tensor y = call_op(OpCall{op, {x, factor}})[0];
+  EXPECT_FALSE(factor.storage().is_pinned());
+  EXPECT_EQ(values(gradients({y}, {}, {x})[0]), (Values{3, 4}));
+}
+
+/// x becomes 2 x in place.
+std::shared_ptr<const Operator> doubled_in_place() {
+  OpDef def{"t::twice", {{.name = "x", .is_mutable = true}, {"by"}}, {{"y"}}};
+  KernelDef k{"t::twice", BodyKind::cpp_kernel, [](KernelContext &x) {
+                x.outputs = {x.call.inputs[0]};
+                x.call.inputs[0].storage().note_write();
+              }};
+  GradDef grad{"t::twice", GradKind::graph,
+               [](const GradCall &g) { return std::vector{g.grads[0], g.grads[0]}; }};
+  return make_op(def, {k}, grad);
+}
+
+TEST(Tape, TensorsWithoutHistoryOverMemoryThatARecordedCallWroteAreRefused) {
+  Interpreted interpreted;
+  Tensor base = tensor({2}, {1, 2}), view = base.view(base.data(), base.shape(), {});
+  set_recording(true);
+  Tensor x = make_variable(tensor({2}, {1, 1}));
+  call_op(OpCall{doubled_in_place(), {view, x}});
+  EXPECT_TRUE(view.history());
+  EXPECT_EQ(error_of<OpError>([&] { ops::mul(base, base); }),
+            "gradients cannot go through a tensor whose memory was written by way of another tensor, a view "
+            "of it or what it is a view of");
+  set_recording(std::nullopt);
+  EXPECT_EQ(values(ops::mul(base, base)), (Values{1, 4}));
+  set_recording(true);  // another gradient, for which the memory is a constant
+  Tensor z = make_variable(tensor({2}, {1, 1}));
+  EXPECT_EQ(values(gradients({ops::mul(base, z)}, {}, {z})[0]), (Values{1, 2}));
+  set_recording(std::nullopt);
+}
+
 TEST(Tape, TellsWhichHistoriesAreOver) {
   Interpreted interpreted;
   set_recording(true);
