@@ -478,3 +478,30 @@ def test_copies_and_pickles() -> None:
         assert type(other) is ms.Parameter and other.name == "w" and other.asnumpy().tolist() == [1, 2]
         other.asnumpy()[0] = 9
     assert t.asnumpy().tolist() == [1, 2]
+
+
+def test_what_calls_refuse(registered: Any, double: Any) -> None:
+    def told(function: Any) -> str:
+        with pytest.raises((TypeError, ValueError)) as e:
+            function()
+        return f"{type(e.value).__name__}: {e.value}"
+
+    misaligned = np.ndarray((3,), np.float64, bytearray(25), 1)
+    assert told(lambda: double(misaligned)) == (
+        "ValueError: input 'x' of memory::double is written, but its elements do not lie at multiples of"
+        " their size: pass an aligned array"
+    )
+    op = registered(lambda x, w: x, attrs=("w",))
+    for value, article in ((np.ones(2), "a numpy.ndarray"), (kw.Tensor(np.ones(2)), "a Tensor")):
+        assert told(lambda value=value: op(np.ones(2), value)) == (
+            f"TypeError: attribute 'w' is {article}, but must be None, a number, text, a dtype or a list of"
+            " them"
+        )
+    for argnums in ("x", ()):
+        assert told(lambda argnums=argnums: kw.grad(lambda x: x, argnums)(np.ones(1))) == (
+            f"TypeError: argnums is {argnums!r}, but must be the position of an argument, or several"
+        )
+    assert told(kw.vjp(lambda x: x, np.ones(1))[1]) == (
+        "TypeError: 0 gradients for 1 output: give one for each, or None for ones"
+    )
+    assert kw.grad(lambda x: x * x)(np.float64(0.1)).dtype == np.float64
