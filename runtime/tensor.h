@@ -67,9 +67,10 @@ class Storage {
   Device device_;
   void *data_;
   bool writable_;
-  std::function<void()> release_;  ///< empty: `allocate` made the memory
-  mutable std::atomic<uint64_t> writes_{0}, recorded_write_{0};
+  // beside the others: each recorded call reads them
   mutable std::atomic<uint32_t> views_{0}, pins_{0};
+  mutable std::atomic<uint64_t> writes_{0}, recorded_write_{0};
+  std::function<void()> release_;  ///< empty: `allocate` made the memory
 };
 
 /// The origin of a tensor when gradients are recorded: output `output` of a node. It is valid while its

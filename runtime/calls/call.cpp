@@ -296,7 +296,7 @@ void run_kernel(const KernelDef &k, KernelContext &x) {
 
 std::vector<Tensor> call_op(OpCall call) {
   check_call(call);
-  std::vector<TensorType> types;
+  TensorTypes types;
   if (call.op->def.infer) {
     types = call.op->def.infer(call);
     check_output_count(call, types.size(),

@@ -54,6 +54,28 @@ struct TensorType {
   friend bool operator==(const TensorType &, const TensorType &) = default;
 };
 
+/// The types of the outputs of a call, as a span. One type, which most calls have, takes no memory from the
+/// heap.
+class TensorTypes {
+ public:
+  TensorTypes() = default;
+  TensorTypes(std::vector<TensorType> types) {  // NOLINT(google-explicit-constructor): they are the same
+    if (types.size() == 1)
+      one_ = types[0], has_one_ = true;
+    else
+      several_ = std::move(types);
+  }
+  operator std::span<const TensorType>() const {  // NOLINT(google-explicit-constructor)
+    return has_one_ ? std::span(&one_, 1) : std::span<const TensorType>(several_);
+  }
+  size_t size() const { return has_one_ ? 1 : several_.size(); }
+
+ private:
+  TensorType one_;
+  bool has_one_ = false;
+  std::vector<TensorType> several_;
+};
+
 /// The definition of an operator, without the code that runs it.
 struct OpDef {
   std::string name;  ///< "namespace::name"
@@ -63,7 +85,7 @@ struct OpDef {
   /// Throws OpError for a call whose tensors or attributes do not fit together. Runs before `infer`.
   std::function<void(const OpCall &)> check = {};
   /// Returns the types of the outputs of a call; throws OpError. If empty, the kernel decides them.
-  std::function<std::vector<TensorType>(const OpCall &)> infer = {};
+  std::function<TensorTypes(const OpCall &)> infer = {};
   std::string source = {};  ///< place of the definition, "file:line", for messages
 };
 

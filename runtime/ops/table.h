@@ -15,7 +15,7 @@ using Axes = std::vector<int64_t>;
 LoopKernel &loops(std::string name, std::string text, const char *file);
 
 using Run = std::function<void(KernelContext &)>;
-using Infer = std::function<std::vector<TensorType>(const OpCall &)>;
+using Infer = std::function<TensorTypes(const OpCall &)>;
 using Grad = std::function<Tensors(const GradCall &)>;
 
 /// The registration of one operator. If `grad` is empty, `no_gradient` says why.

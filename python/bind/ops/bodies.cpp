@@ -214,7 +214,7 @@ struct LastInference {
   std::vector<TensorType> inputs;
   std::vector<uint32_t> counts;
   Attrs attrs;
-  std::vector<TensorType> outputs;
+  TensorTypes outputs;
 
   bool was(const OpCall &call) const {
     auto same = [](const TensorType &type, const Tensor &t) {
@@ -229,7 +229,7 @@ struct LastInference {
 /// answer without calling Python.
 auto infer_from_python(py::object function, bool repeats) {
   return [repeats, held = shared(std::move(function)),
-          last = std::make_shared<std::optional<LastInference>>()](const OpCall &call) {
+          last = std::make_shared<std::optional<LastInference>>()](const OpCall &call) -> TensorTypes {
     GilHeld gil;
     if (repeats && *last && (*last)->was(call)) return (*last)->outputs;
     std::vector<TensorType> types;
@@ -249,8 +249,8 @@ auto infer_from_python(py::object function, bool repeats) {
                            " must return a list of (dtype, shape), but returned ",
                            py::cast<std::string>(py::repr(inferred))));
     }
-    *last = LastInference{std::move(types), call.counts, call.attrs, out};
-    return out;
+    *last = LastInference{std::move(types), call.counts, call.attrs, std::move(out)};
+    return (*last)->outputs;
   };
 }
 
