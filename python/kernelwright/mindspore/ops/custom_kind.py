@@ -23,13 +23,6 @@ from .py_body import PyFuncBody
 if TYPE_CHECKING:
     from .custom import Custom
 
-func_types = ["hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc", "julia"]
-_instead = {
-    "tbe": 'write its loops as a kernel (func_type="hybrid")',
-    "aicpu": 'compile its source by func_type="aot"',
-    "julia": 'write it as a kernel (func_type="hybrid") or in C++ (func_type="aot")',
-}
-
 Types = list[tuple[str, tuple[int, ...]]]  # dtypes and shapes of outputs
 
 
@@ -53,20 +46,24 @@ def signature_of(func: Any) -> inspect.Signature | None:
         return None
 
 
+def check_is_function_or_text(func: Any) -> None:
+    if not callable(func) and not isinstance(func, str):
+        raise TypeError(f"For 'Custom', 'func' must be of type function or str, but got {type(func)}")
+
+
 class CustomKind:
     """One kind of operators. Methods get the operator, which holds its function and its declarations."""
 
+    name: ClassVar[str]  # the 'func_type'
     row_kind: ClassVar[str]  # of the kernel in the registry
     may_lack_outputs: ClassVar[bool] = False  # 'out_shape' and 'out_dtype' may be left out
     has_known_outputs: ClassVar[bool] = False  # before a run, though neither is given
     writes_inputs: ClassVar[bool] = False
     default_target: ClassVar[str | None] = None  # where the registration names none
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
     def check_function(self, func: Any, prefix: str) -> None:
-        """Raises TypeError for a function that is none of this kind."""
+        """Raises TypeError, in MindSpore's words, for a function that is none of this kind."""
+        check_is_function_or_text(func)
         if not callable(func):
             raise TypeError(
                 f"For 'Custom', 'func' of func_type '{self.name}' must be a function, but got a str"
@@ -130,19 +127,16 @@ class CustomKind:
         return False
 
 
-class KernelKind(CustomKind):
-    """Functions in the language of kernels: hybrid, and akg with its own words."""
+class AkgKind(CustomKind):
+    """Functions in the language of kernels, with the words of akg."""
 
+    name = "akg"
     row_kind = "JitLoop"
     may_lack_outputs = True
     writes_inputs = True
 
-    def check_function(self, func: Any, prefix: str) -> None:
-        if self.name == "hybrid" and not getattr(func, "ms_kernel_flag", False):
-            raise TypeError(f"{prefix}, 'func' must be a function decorated by kernel")
-        super().check_function(func, prefix)
-
-    def make_body(self, custom: Custom) -> Any:
+    def refuse_builders(self, custom: Custom) -> None:
+        """Raises UnsupportedError for functions that build operators of another kind."""
         plain = plain_function(custom.func)
         names = set(getattr(getattr(plain, "__code__", None), "co_names", ()))
         for word in ("tvm", "topi", "ir_builder"):
@@ -151,9 +145,10 @@ class KernelKind(CustomKind):
                     f"{custom.prefix}: operators built with '{word}' do not run here",
                     'write the loops of the operator as a kernel (func_type="hybrid")',
                 )
-        if self.name == "hybrid":
-            kernel_check.check(plain)
-        made = kw_kernel(with_akg_words(plain))
+
+    def make_body(self, custom: Custom) -> Any:
+        self.refuse_builders(custom)
+        made = kw_kernel(with_akg_words(plain_function(custom.func)))
         made.check()
         return made
 
@@ -198,9 +193,26 @@ class KernelKind(CustomKind):
         return made
 
 
+class HybridKind(AkgKind):
+    """Functions decorated by MindSpore's `kernel`, which checks them by rules of its own."""
+
+    name = "hybrid"
+
+    def check_function(self, func: Any, prefix: str) -> None:
+        if not getattr(func, "ms_kernel_flag", False):
+            raise TypeError(f"{prefix}, 'func' must be a function decorated by kernel")
+        super().check_function(func, prefix)
+
+    def make_body(self, custom: Custom) -> Any:
+        self.refuse_builders(custom)
+        kernel_check.check(plain_function(custom.func))
+        return super().make_body(custom)
+
+
 class PyFuncKind(CustomKind):
     """Python functions of arrays."""
 
+    name = "pyfunc"
     row_kind = "PyFunc"
     default_target = "CPU"
 
@@ -228,6 +240,7 @@ class PyFuncKind(CustomKind):
 class AotKind(CustomKind):
     """Functions of compiled C and C++ libraries."""
 
+    name = "aot"
     row_kind = "AotSymbol"
     may_lack_outputs = True
     has_known_outputs = True
@@ -264,12 +277,44 @@ class AotKind(CustomKind):
         return types
 
 
-_kinds = {
-    "hybrid": KernelKind,
-    "akg": KernelKind,
-    "pyfunc": PyFuncKind,
-    "aot": AotKind,
-}
+class UnsupportedKind(CustomKind):
+    """Kinds of MindSpore that do not run here."""
+
+    instead: ClassVar[str]  # what to do
+
+    def check_function(self, func: Any, prefix: str) -> None:
+        check_is_function_or_text(func)
+        raise unsupported(f"{prefix}: func_type {self.name!r} does not run here", self.instead)
+
+
+class TbeKind(UnsupportedKind):
+    name = "tbe"
+    instead = 'write its loops as a kernel (func_type="hybrid")'
+
+    def check_function(self, func: Any, prefix: str) -> None:
+        if not callable(func):
+            raise TypeError(f"{prefix}, 'func' must be of type function, but got {type(func)}")
+        super().check_function(func, prefix)
+
+
+class AicpuKind(UnsupportedKind):
+    name = "aicpu"
+    instead = 'compile its source by func_type="aot"'
+
+
+class JuliaKind(UnsupportedKind):
+    name = "julia"
+    instead = 'write it as a kernel (func_type="hybrid") or in C++ (func_type="aot")'
+
+    def check_function(self, func: Any, prefix: str) -> None:
+        if not isinstance(func, str):
+            raise TypeError(f"{prefix}, 'func' must be of type str, but got {type(func)}")
+        super().check_function(func, prefix)
+
+
+# in the order in which MindSpore lists them
+_all_kinds = (HybridKind, AkgKind, TbeKind, AicpuKind, AotKind, PyFuncKind, JuliaKind)
+_kinds: dict[str, type[CustomKind]] = {k.name: k for k in _all_kinds}
 
 
 def kind_of(func_type: str | None, func: Any) -> str:
@@ -285,18 +330,8 @@ def make_kind(func_type: str, func: Any, prefix: str) -> CustomKind:
     """Returns the strategy of a type; raises ValueError and TypeError, in MindSpore's words, for a type that
     does not exist and for a function that is none of it.
     """
-    if func_type not in func_types:
-        raise ValueError(f"{prefix}, 'func_type' must be one of {func_types}, but got {func_type}")
-    if func_type == "julia" and not isinstance(func, str):
-        raise TypeError(f"{prefix}, 'func' must be of type str, but got {type(func)}")
-    if func_type == "tbe" and not callable(func):
-        raise TypeError(f"{prefix}, 'func' must be of type function, but got {type(func)}")
-    kind = _kinds[func_type](func_type) if func_type in _kinds else None
-    if not callable(func) and not isinstance(func, str):
-        if kind and func_type in ("aot", "hybrid"):
-            kind.check_function(func, prefix)
-        raise TypeError(f"For 'Custom', 'func' must be of type function or str, but got {type(func)}")
-    if kind is None:
-        raise unsupported(f"{prefix}: func_type {func_type!r} does not run here", _instead[func_type])
+    if func_type not in list(_kinds):  # a list: it may be an object without a hash
+        raise ValueError(f"{prefix}, 'func_type' must be one of {list(_kinds)}, but got {func_type}")
+    kind = _kinds[func_type]()
     kind.check_function(func, prefix)
     return kind
