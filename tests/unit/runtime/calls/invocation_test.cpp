@@ -143,9 +143,10 @@ TEST(Invocation, RefusesArraysThatCannotBeWritten) {
   EXPECT_EQ(argument.check(part(block, 0, 4).array(), part(block, 3, 4).array()),
             "argument 'x' of kernel 'k' is written and overlaps argument 'y', and one of them is not aligned "
             "to its items | pass aligned arrays, or arrays that are apart");
+  Tensor first = part(block, 0, 4), second = part(block, 3, 4);
   CallArrays two;
   two.arguments = output.arrays.arguments;
-  two.outputs.push_back(part(block, 0, 4).array()), two.outputs.push_back(part(block, 3, 4).array());
+  two.outputs.push_back(first.array()), two.outputs.push_back(second.array());
   output.artifact.params.push_back(output.artifact.params[2]);
   EXPECT_EQ(check_written(output, two, output.artifact, "k")->message,
             "two arrays of out= of kernel 'k' overlap");
