@@ -79,6 +79,9 @@ Tensor::Body::Body(std::shared_ptr<Storage> owner, void *first, DType type, Exte
       throw_value_error("a tensor reaches beyond 2^46 elements");
     if (steps.empty()) row_major *= std::max<int64_t>(extents[d], 1);
   }
+  if (!steps.empty())
+    stride_class = kw::stride_class({data, extents.data(), steps.data(), item_size(dtype), dtype,
+                                     static_cast<uint8_t>(extents.size()), true});
 }
 
 Tensor Tensor::make(DType dtype, Extents shape, bool zeroed, Device device) {

@@ -121,7 +121,7 @@ class Tensor {
             static_cast<uint8_t>(rank()),
             writable()};
   }
-  StrideClass stride_class() const { return kw::stride_class(array()); }
+  StrideClass stride_class() const { return body_->stride_class; }
   bool is_contiguous() const { return stride_class() == StrideClass::contiguous; }
 
   /// Returns another view of its memory, from `data` on; row-major if `strides` is empty.
@@ -153,12 +153,14 @@ class Tensor {
         : storage(o.storage),
           data(o.data),
           dtype(o.dtype),
+          stride_class(o.stride_class),
           is_read_only(o.is_read_only),
           shape(o.shape),
           strides(o.strides) {}
     std::shared_ptr<Storage> storage;
     void *data;
     DType dtype;
+    StrideClass stride_class = StrideClass::contiguous;  ///< found once, because each call asks
     bool is_read_only = false;
     Shape shape, strides;
     AutogradMeta history;

@@ -197,6 +197,13 @@ void check_call(OpCall &call) {
   if (call.op->def.check) call.op->def.check(call);
 }
 
+std::vector<bool> mutable_tensors(const OpCall &call) {
+  std::vector<bool> out;
+  for (size_t i = 0; i < call.op->def.inputs.size(); ++i)
+    out.insert(out.end(), call.counts.empty() ? 1 : call.counts[i], call.op->def.inputs[i].is_mutable);
+  return out;
+}
+
 const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> outputs) {
   const KernelDef *best = nullptr, *rival = nullptr;
   // priority decides first, then the kind of code in the order of BodyKind
@@ -269,12 +276,16 @@ void *state_of(const KernelDef &k, const OpCall &call) {
   return k.state->value.get();
 }
 
-/// Counts, when a run ends in any way, the writes into the inputs that a kernel changes in place.
-struct WritesInPlace {
+/// Counts, when a run ends in any way, the writes into the inputs that a kernel changes.
+struct WritesOfRun {
   const KernelDef &kernel;
   const OpCall &call;
-  ~WritesInPlace() {
+  ~WritesOfRun() {
     for (auto [output, input] : kernel.in_place) call.inputs[input].storage().note_write();
+    if (!kernel.writes_mutable) return;
+    std::vector<bool> may_write = mutable_tensors(call);
+    for (size_t i = 0; i < may_write.size(); ++i)
+      if (may_write[i] && call.inputs[i]) call.inputs[i].storage().note_write();
   }
 };
 
@@ -288,7 +299,7 @@ void run_kernel(const KernelDef &k, KernelContext &x) {
     x.workspace = {static_cast<std::byte *>(workspace->data()), bytes};
   }
   GradModeGuard off(false);  // calls made by a kernel are part of it
-  WritesInPlace writes{k, x.call};
+  WritesOfRun writes{k, x.call};
   k.run(x);
 }
 

@@ -37,6 +37,9 @@ std::vector<Tensor> call_op(std::string_view name, std::vector<Tensor> inputs, A
 /// orders them as declared. Throws OpError.
 void check_call(OpCall &call);
 
+/// Returns, for each tensor of a call, whether kernels may write it.
+std::vector<bool> mutable_tensors(const OpCall &call);
+
 /// Returns the kernel that runs a checked call. `outputs`: the types of the outputs, empty if unknown. Throws
 /// OpError.
 const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> outputs);

@@ -15,7 +15,8 @@ namespace kw {
 namespace {
 
 void add_operand(Invocation &call, const Operand &o) {
-  if (const auto *t = std::get_if<Tensor>(&o)) return call.device = t->device(), call.add(t->array());
+  if (const auto *t = std::get_if<Tensor>(&o))
+    return call.device = t->device(), call.add(t->array(), t->stride_class());
   if (const auto *truth = std::get_if<bool>(&o))
     return call.add_number(ArgKind::weak_scalar, DType::b1, *truth);
   if (const auto *i = std::get_if<int64_t>(&o))
@@ -135,7 +136,7 @@ void LoopKernel::compare_written(const Version &v, Invocation &call,
     arrays.arguments.push_back(t ? t->array() : ArrayView{});
   }
   if (auto refused = check_written(call, arrays, v.main->artifact(), name_))
-    throw_value_error(refused->message);
+    throw_value_error(refused->help.empty() ? refused->message : cat(refused->message, "; ", refused->help));
 }
 
 std::vector<Tensor> LoopKernel::operator()(std::span<const Operand> operands,

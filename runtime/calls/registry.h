@@ -133,7 +133,8 @@ struct KernelDef {
   /// (output, mutable input that the kernel changes and returns as that output); each is one tensor.
   std::vector<std::pair<uint32_t, uint32_t>> in_place = {};
   std::string source = {};
-  bool makes_outputs = false;  ///< outputs are not allocated before the run though their types are inferred
+  bool makes_outputs = false;   ///< outputs are not allocated before the run though their types are inferred
+  bool writes_mutable = false;  ///< it may write any mutable input; the call counts these writes
   std::function<size_t(const OpCall &, std::span<const TensorType>)> workspace = {};  ///< bytes of a run
   std::function<std::shared_ptr<void>(const OpCall &)> make_state = {};
   std::shared_ptr<KeptState> state = {};  ///< set by the registry where `make_state` is given

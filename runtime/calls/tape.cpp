@@ -397,7 +397,8 @@ bool is_recorded(const OpCall &call) {
   return any && now.on;
 }
 
-Recording::Recording(const OpCall &call, bool runs_python) : writes_(count_writes(call.inputs)) {
+Recording::Recording(const OpCall &call, bool runs_python) : Recording() {
+  writes_ = count_writes(call.inputs);
   if (has_no_gradient(*call.op) || !call.op->grad->saves_inputs) return;
   if (runs_python) pinned_.reserve(call.inputs.size());
   for (size_t i = 0; i < call.inputs.size(); ++i) {

@@ -109,6 +109,7 @@ class Recording {
   void finish(OpCall finished, std::vector<Tensor> &outputs, std::vector<Tensor> saved = {});
 
  private:
+  Recording() = default;          // so the destructor ends the pins of a constructor that throws
   std::vector<uint64_t> writes_;  ///< into the memory of each input
   std::vector<Tensor> copies_;    ///< of inputs, by their place; empty if there are none
   std::vector<Tensor> pinned_;

@@ -122,7 +122,8 @@ Entered enter_call(Version &v, const CallSizes &sizes, bool overlaps, const std:
     entry.workspace = r.workspace, entry.work = r.work;
     return Entered::ok;
   }
-  if (!v.knows(sizes))
+  entry.is_new_shape = !v.knows(sizes);
+  if (entry.is_new_shape)
     if (Entered e = enter_shape(v, sizes, need, error); e != Entered::ok) return e;
   entry.kernel = &v.body();
   entry.out_extents.append(v.out_extents);

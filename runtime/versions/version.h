@@ -51,6 +51,7 @@ struct Entry {
   const LoadedKernel *kernel = nullptr;
   FixedList<int64_t, max_outputs * max_rank> out_extents;
   int64_t workspace = 0, work = 0;
+  bool is_new_shape = false;  ///< the version now knows these sizes; it knew others before
 };
 
 enum class Entered : uint8_t { ok, refused, no_body };

@@ -117,12 +117,11 @@ bool need_body(KernelState &k, CallPlan &plan, Body body) {
 /// Chooses the body for a call and computes the sizes of its run. Returns false with an exception.
 bool enter_plan(KernelState &k, CallPlan &plan, const CallFrame &f, Entry &entry) {
   Resolved error;
-  bool is_repeated = f.overlaps || plan.knows(f.sizes());
   Entered entered = enter_call(
       plan, f.sizes(), f.overlaps, [&](Body body) { return need_body(k, plan, body); }, entry, error);
   if (entered == Entered::refused) raise_in_call(k, error);
   // the next call with these types and shapes may take the fast path
-  if (entered == Entered::ok && !is_repeated) remember(plan, plan.body(), f.args);
+  if (entered == Entered::ok && entry.is_new_shape) remember(plan, plan.body(), f.args);
   return entered == Entered::ok;
 }
 
@@ -368,7 +367,7 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   if (tensors.size() > max_args || !std::all_of(tensors.begin(), tensors.end(), [](auto &t) { return !!t; }))
     return std::nullopt;
   Invocation call;
-  for (const Tensor &t : tensors) call.add(t.array());
+  for (const Tensor &t : tensors) call.add(t.array(), t.stride_class());
   if (!tensors.empty()) call.device = tensors[0].device();
   if (!plan->serves(call.words) || !plan->knows(call.sizes())) return std::nullopt;
   // run() may release the GIL, so the pin keeps other calls from dropping the plan

@@ -62,14 +62,6 @@ std::vector<py::object> arguments(const OpCall &call, Convert &&convert, size_t 
   return out;
 }
 
-/// Returns, for each tensor of a call, whether kernels may write it.
-std::vector<bool> mutable_tensors(const OpCall &call) {
-  std::vector<bool> out;
-  for (size_t i = 0; i < call.op->def.inputs.size(); ++i)
-    out.insert(out.end(), call.counts.empty() ? 1 : call.counts[i], call.op->def.inputs[i].is_mutable);
-  return out;
-}
-
 bool has_weak_references(PyObject *o) {
   Py_ssize_t at = Py_TYPE(o)->tp_weaklistoffset;
   return at > 0 && *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(o) + at);
@@ -85,24 +77,11 @@ py::object own_array(py::object array) {
   return is_shared && py::hasattr(array, "copy") ? py::object(array.attr("copy")()) : array;
 }
 
-/// Counts, when a Python function ends in any way, the writes into the inputs that it may write. The
-/// dispatcher counts those of compiled kernels.
-struct WritesOfFunction {
-  const OpCall &call;
-  const std::vector<bool> &may_write;
-  ~WritesOfFunction() {
-    for (size_t i = 0; i < may_write.size(); ++i)
-      if (may_write[i] && call.inputs[i]) call.inputs[i].storage().note_write();
-  }
-};
-
 /// Runs a kernel that takes and returns arrays. Inputs that it may not write are read-only. A returned input
 /// array is that input.
-std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call, BodyKind kind) {
+std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   std::vector<bool> may_write = mutable_tensors(call);
   std::vector<PyObject *> arrays;
-  std::optional<WritesOfFunction> writes;
-  if (kind == BodyKind::py_func) writes.emplace(call, may_write);
   std::vector<py::object> args = arguments(call, [&](const Tensor &t) -> py::object {
     bool writable = arrays.size() < may_write.size() && may_write[arrays.size()];
     PyObject *array = t ? array_over(t, writable) : Py_NewRef(Py_None);
@@ -193,14 +172,15 @@ KernelDef kernel_from_python(const std::string &op, const py::dict &spec, PyType
   // compiled kernels can take tensors directly, without arrays in between
   bool is_kernel = py::isinstance(spec["run"], py::module_::import("kernelwright._core").attr("Kernel"));
   k.makes_outputs = true;
-  k.run = [held = shared(spec["run"]), is_kernel, is_registered, kind = k.kind](KernelContext &x) {
+  k.writes_mutable = k.kind == BodyKind::py_func;  // the dispatcher counts the writes of compiled kernels
+  k.run = [held = shared(spec["run"]), is_kernel, is_registered](KernelContext &x) {
     // an operator call may come from a C++ thread
     GilHeld gil;
     try {
       std::optional<std::vector<Tensor>> results;
       if (is_kernel && x.call.attrs.empty()) results = fast_call(held->ptr(), x.call.inputs);
       if (results && results->empty()) throw py::error_already_set();
-      x.outputs = results ? std::move(*results) : run_on_arrays(*held, x.call, kind);
+      x.outputs = results ? std::move(*results) : run_on_arrays(*held, x.call);
     } catch (py::error_already_set &error) {
       if (is_kernel && is_registered) rethrow_noted(error, x.call);
       throw;

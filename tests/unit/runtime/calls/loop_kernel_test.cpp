@@ -102,9 +102,11 @@ TEST(LoopKernel, RefusesWhatCannotRun) {
   Tensor constant =
       Tensor::over(Storage::adopt(memory, false, [] {}), memory, DType::f32, std::vector<int64_t>{2}, {});
   EXPECT_EQ(error_of<OpError>([&] { clear({constant}); }),
-            "argument 'a' of kernel 'clear' is written but read-only");
-  EXPECT_EQ(error_of<OpError>([&] { clear({tensor({1}, {1}).broadcast(std::vector<int64_t>{3})}); }),
-            "argument 'a' of kernel 'clear' is written but several of its elements share memory");
+            "argument 'a' of kernel 'clear' is written but read-only; pass a writable copy: a.copy()");
+  EXPECT_EQ(
+      error_of<OpError>([&] { clear({tensor({1}, {1}).broadcast(std::vector<int64_t>{3})}); }),
+      "argument 'a' of kernel 'clear' is written but several of its elements share memory; pass a copy: "
+      "a.copy()");
 }
 
 TEST(LoopKernel, ServesThreads) {

@@ -194,6 +194,23 @@ TEST(Tape, SavesWhatMemoryHeldBeforeTheKernelRan) {
   EXPECT_EQ(values(gradients({y}, {}, {x})[0]), (Values{3, 4}));
 }
 
+TEST(Tape, UnpinsWhatItCannotCopy) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers end the process instead of refusing memory";
+#endif
+  Interpreted interpreted;
+  Tensor viewed =
+      tensor({1}, {1}).broadcast(std::vector<int64_t>{int64_t{1} << 45});  // a copy has 2^47 bytes
+  viewed.storage().add_view();
+  KernelDef k{"t::first", BodyKind::py_func, [](KernelContext &x) { x.outputs = {x.call.inputs[0]}; }};
+  GradDef grad{"t::first", GradKind::graph, [](const GradCall &g) { return g.grads; }};
+  auto op = make_op({"t::first", {{"x"}, {"y"}}, {{"z"}}}, {k}, grad);
+  GradModeGuard on(true);
+  Tensor x = make_variable(tensor({1}, {1}));
+  EXPECT_THROW(call_op(OpCall{op, {x, viewed}}), std::bad_alloc);
+  EXPECT_FALSE(viewed.storage().is_pinned());
+}
+
 /// x becomes 2 x in place.
 std::shared_ptr<const Operator> doubled_in_place() {
   OpDef def{"t::twice", {{.name = "x", .is_mutable = true}, {"by"}}, {{"y"}}};
