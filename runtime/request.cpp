@@ -58,7 +58,7 @@ std::string signature_text(const Signature &s) {
 std::string key_text(const Request &r) {
   // the build id is part of the key: another compiler may produce other bytes for the same request
   std::string out = cat("artifact ", artifact_version, "\nbuild ", build_id(), "\nbackend ", r.backend,
-                        "\nname ", r.name, "\nidentity ", hash_bytes(r.identity).text(), "\n");
+                        "\nname ", r.name, "\nidentity ", r.identity, "\n");
   for (const auto &[name, value] : r.captures) {
     out += cat("captured ", name, " ");
     captured_text(value, out);

@@ -14,8 +14,9 @@ namespace kw {
 
 struct Request {
   std::string name;
-  std::string identity;  ///< Python version and code object, or the text of a kernel given as text; no file,
-                         ///< no first line
+  /// Hash of Python's bytecode version and the code objects of the kernel and its callees, or of the text of
+  /// a kernel given as text. Covers no file and no first line.
+  std::string identity;
   Captures captures;
   Signature signature;
   CodegenOptions options;

@@ -59,17 +59,8 @@ void ask_for_arguments(const KernelState &k, std::string_view method) {
 /// another. Returns nothing with an exception.
 std::optional<Signature> signature_of_call(KernelState &k, const py::tuple &args, const py::dict &keywords,
                                            bool &overlaps) {
-  std::vector<PyObject *> values;
-  for (py::handle value : args) values.push_back(value.ptr());
-  py::tuple names(keywords.size());
-  size_t at = 0;
-  for (auto [name, value] : keywords) {
-    names[at++] = name;
-    values.push_back(value.ptr());
-  }
   CallFrame f;
-  bool bound = bind_call(k, values.data(), args.size(), names.empty() ? nullptr : names.ptr(), f);
-  if (!bound || !read_arguments(k, f) || !note_same_views(k, f)) return std::nullopt;
+  if (!read_call(k, args, keywords, f) || !note_same_views(k, f)) return std::nullopt;
   overlaps = f.overlaps;
   return signature_of(f.words);
 }
@@ -143,6 +134,19 @@ py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceTex
 }
 
 }  // namespace
+
+bool read_call(KernelState &k, const py::tuple &args, const py::dict &keywords, CallFrame &f) {
+  std::vector<PyObject *> values;
+  for (py::handle value : args) values.push_back(value.ptr());
+  py::tuple names(keywords.size());
+  size_t at = 0;
+  for (auto [name, value] : keywords) {
+    names[at++] = name;
+    values.push_back(value.ptr());
+  }
+  return bind_call(k, values.data(), args.size(), names.empty() ? nullptr : names.ptr(), f) &&
+         read_arguments(k, f);
+}
 
 py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords,
                           const std::string &stage) {

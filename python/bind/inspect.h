@@ -6,9 +6,12 @@
 
 #include <string>
 
-#include "bind/dispatch/state.h"
+#include "bind/dispatch/args.h"
 
 namespace kw {
+
+/// Binds and reads the arguments of a call, which must outlive `f`. Returns false with an exception.
+bool read_call(KernelState &k, const pybind11::tuple &args, const pybind11::dict &keywords, CallFrame &f);
 
 /// Returns the text of a stage (runtime/jit.h) for the types of the given call arguments, else of the last
 /// call. Null with an exception.

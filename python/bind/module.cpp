@@ -9,6 +9,7 @@
 #include "bind/dispatch/dispatch.h"
 #include "bind/inspect.h"
 #include "bind/ops/operators.h"
+#include "bind/warm.h"
 #include "codegen/interp/interp.h"
 #include "ir/build.h"
 #include "ir/intrinsics.h"
@@ -182,6 +183,11 @@ PYBIND11_MODULE_EXEC(_core, m) {
         });
   m.def("explain", [](py::handle kernel, const py::tuple &args, const py::dict &keywords) {
     return checked(guarded([&] { return explain_kernel(kernel.ptr(), args, keywords).release().ptr(); }));
+  });
+  m.def("warm", [](py::handle kernel, const py::tuple &args, const py::dict &keywords,
+                   const std::vector<std::string> &targets) {
+    return checked(
+        guarded([&] { return warm_kernel(kernel.ptr(), args, keywords, targets).release().ptr(); }));
   });
   m.def("check", check_kernel);
   m.def("function_of",

@@ -11,6 +11,7 @@ import functools
 import sys
 import types
 import weakref
+from _frozen_importlib_external import MAGIC_NUMBER
 from typing import Any
 
 from . import _core, kept_text
@@ -73,7 +74,10 @@ def _code_bytes(code: types.CodeType, out: list[bytes]) -> None:
 
 
 def _identity(code: types.CodeType) -> bytes:
-    out = [sys.version.encode()]
+    """Returns the bytes that identify a code object. They hold the version of the bytecode, not the build of
+    Python: the same text gives the same code under all builds of one version.
+    """
+    out = [f"{sys.implementation.cache_tag}:".encode(), MAGIC_NUMBER]
     _code_bytes(code, out)
     return b"".join(out)
 

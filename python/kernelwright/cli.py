@@ -81,14 +81,16 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> int:
-    from .explain_file import WrongRequestError, explain_file
+    from .argument_types import ArgumentTypeError
+    from .commands.explain import explain_file
+    from .commands.kernel_files import WrongRequestError
 
     worked = True
     try:
         for number, (text, is_explained) in enumerate(explain_file(args.file, args.args)):
             print(f"{chr(10) if number else ''}{text}")
             worked &= is_explained
-    except WrongRequestError as error:
+    except (WrongRequestError, ArgumentTypeError) as error:
         print(f"kw explain: {error}", file=sys.stderr)
         return 2
     return 0 if worked else 1

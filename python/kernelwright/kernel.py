@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _core, capture, kept_text, text  # noqa: F401 (the core calls capture at each first call)
@@ -12,6 +12,7 @@ from ._core import Kernel
 
 if TYPE_CHECKING:
     from .explain import Explanation
+    from .warmup import WarmedVersion
 
 
 @overload
@@ -79,40 +80,88 @@ def _ir(self: Kernel, *args: Any, stage: str = "lower", **keywords: Any) -> str:
     """Returns the IR as text after a stage: "lower" (as written), a pass by its name, or "final" (checked,
     expanded).
 
-    `.ir("final")` uses the types of the last call, `.ir(a, b, stage="final")` those of the arguments. Raises
-    TypeError if there are neither, and ValueError with the list of stages for an unknown one.
+    `.ir("final")` uses the types of the last call, `.ir(a, b, stage="final")` those of the arguments, which
+    may be texts: `.ir("f32[:, :]", "int")`. Raises TypeError if there are neither, and ValueError with the
+    list of stages for an unknown one.
     """
-    if args and isinstance(args[0], str):
-        stage, args = args[0], args[1:]
+    stage, args = _stage_of(stage, args)
     if stage in ("llvm", "asm"):
         raise ValueError(f"ir: {stage} is no IR of ours; use .{stage}()")
-    return _core.inspect(self, args, keywords, stage)
+    return _inspect(self, args, keywords, stage)
+
+
+def _stage_of(stage: str, args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Takes the stage from the first argument, unless that is the type of an argument."""
+    if not args or not isinstance(args[0], str):
+        return stage, args
+    from .argument_types import is_type
+
+    return (stage, args) if is_type(args[0]) else (args[0], args[1:])
+
+
+def _inspect(self: Kernel, args: tuple[Any, ...], keywords: Mapping[str, Any], stage: str) -> str:
+    return _core.inspect(self, *_with_examples(self, args, keywords), stage)
+
+
+def _with_examples(
+    self: Kernel, args: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Replaces texts among arguments, such as "f32[:, :]", by examples of these types."""
+    if not args and not keywords:
+        return (), {}
+    from .warmup import with_examples
+
+    return with_examples(self, args, keywords)
 
 
 def _llvm(self: Kernel, *args: Any, **keywords: Any) -> str:
     """Returns the LLVM IR that the code generator receives; arguments as for `ir`."""
-    return _core.inspect(self, args, keywords, "llvm")
+    return _inspect(self, args, keywords, "llvm")
 
 
 def _asm(self: Kernel, *args: Any, **keywords: Any) -> str:
     """Returns the assembly of the compiled kernel; arguments as for `ir`."""
-    return _core.inspect(self, args, keywords, "asm")
+    return _inspect(self, args, keywords, "asm")
 
 
 def _explain(self: Kernel, *args: Any, **keywords: Any) -> Explanation:
     """Explains what the compiler proved, checks, zeroes and sums, for each compiled specialization.
 
-    With arguments: for their types, compiled or not. Prints well; its fields hold the same facts as data.
-    Raises TypeError if there is neither a call nor an argument.
+    With arguments, or texts such as "f32[:, :]": for their types, compiled or not. Prints well; its fields
+    hold the same facts as data. Raises TypeError if there is neither a call nor an argument.
     """
     from .explain import explain
 
-    return explain(self, args, keywords)
+    return explain(self, *_with_examples(self, args, keywords))
 
 
-def _check(self: Kernel) -> None:
-    """Raises the errors that need no argument types: syntax errors and undefined names (E1xx)."""
+def _check(self: Kernel, *args: Any, **keywords: Any) -> None:
+    """Raises the errors that need no argument types: syntax errors and undefined names (E1xx).
+
+    With arguments, or texts such as "f32[:, :]", also raises those for their types.
+    """
     _core.check(self)
+    if args or keywords:
+        _inspect(self, args, keywords, "final")
+
+
+def _warmup(
+    self: Kernel, *types: Any, target: str | Iterable[str] | None = None, **named: Any
+) -> list[WarmedVersion]:
+    """Compiles the kernel for types of arguments and stores it in the disk cache, without a call.
+
+    A type is a text, or an array or number that has it, by position or by name; if it is missing, the
+    annotation of the parameter counts:
+        f32[:, :] contiguous      f32[:, :]/inner rows with gaps      f32[:, :]/any any strides
+        =0 the same view as argument 0      int float bool of Python      i64 f32 scalars of NumPy
+    `target`: "host" (the default), "avx512", "avx2", "generic", or several with commas; they need not be
+    those of this machine. Makes both bodies of a version, the optimised and the checked one. Returns what it
+    made or found. Raises what a call would raise for these types, TypeError for a missing type, and
+    ValueError for a text that is no type, or an unknown target.
+    """
+    from .warmup import warmup
+
+    return warmup(self, types, named, target)
 
 
 def _repr_html(self: Kernel) -> str:
@@ -154,8 +203,7 @@ class BoundKernel:
 
     def ir(self, *args: Any, **keywords: Any) -> str:
         """Returns the IR after a stage, as `Kernel.ir`."""
-        if args and isinstance(args[0], str):
-            keywords["stage"], args = args[0], args[1:]
+        keywords["stage"], args = _stage_of(keywords.get("stage", "lower"), args)
         return self.__func__.ir(*self._with_instance(args, keywords), **keywords)
 
     def llvm(self, *args: Any, **keywords: Any) -> str:
@@ -169,6 +217,14 @@ class BoundKernel:
     def explain(self, *args: Any, **keywords: Any) -> Explanation:
         """Returns the explanation, as `Kernel.explain`."""
         return self.__func__.explain(*self._with_instance(args, keywords), **keywords)
+
+    def check(self, *args: Any, **keywords: Any) -> None:
+        """Raises the errors of the text and of types, as `Kernel.check`."""
+        self.__func__.check(*self._with_instance(args, keywords), **keywords)
+
+    def warmup(self, *types: Any, **options: Any) -> list[WarmedVersion]:
+        """Compiles it for types of arguments, as `Kernel.warmup`."""
+        return self.__func__.warmup(self.__self__, *types, **options)
 
     def _with_instance(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """Adds the instance to the arguments. Without arguments these methods use earlier calls, so nothing
@@ -235,6 +291,7 @@ _methods: dict[str, Callable[..., Any]] = {
     "ptx": _ptx,
     "explain": _explain,
     "check": _check,
+    "warmup": _warmup,
     "_repr_html_": _repr_html,
     "__reduce__": _reduce,
     "__repr__": _repr,

@@ -116,7 +116,7 @@ Version &LoopKernel::find_version(const Invocation &call, std::unique_lock<std::
   auto v = std::make_unique<Version>();
   v->set_calls(call.words);
   v->request.name = name_;
-  v->request.identity = cat("text ", source_.text);
+  v->request.identity = hash_bytes(cat("text ", source_.text)).text();
   v->request.signature = signature_of(call.words);
   v->request.options = options_;
   set_present_target(v->request);

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from kernelwright import cli
-from kernelwright.explain_file import WrongRequestError, arguments, guessed, kernels_of
+from kernelwright.commands.guess import guessed
+from kernelwright.commands.kernel_files import kernels_of
 
 TEXT = """\
 import kernelwright as kw
@@ -95,18 +96,6 @@ def test_requests_that_cannot_be(path: str, tmp_path: Path, capsys: pytest.Captu
     }
     for request, text in cases.items():
         assert said(capsys, request) == (2, "", f"kw explain: {text}\n")
-
-
-def test_arguments() -> None:
-    a, b, n, x, flag, s, i = arguments("f32[4096, 1024],u8[3],int,2.5,True,f64,-2")
-    assert (a.shape, a.dtype, b.shape, b.dtype) == ((4096, 1024), np.float32, (3,), np.uint8)
-    assert (type(n), x, flag, type(s), i) == (int, 2.5, True, np.float64, -2)
-    with pytest.raises(WrongRequestError, match="no type is called 'x32'; the types are f16, "):
-        arguments("x32[3]")
-    with pytest.raises(WrongRequestError, match="expected sizes, as in f32"):
-        arguments("f32[n]")
-    with pytest.raises(WrongRequestError, match="is no argument"):
-        arguments("f32[3],a+b")
 
 
 def test_guesses(path: str) -> None:

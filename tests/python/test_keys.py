@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import _core
+from kernelwright import _core, capture
 
 F4 = np.zeros((4, 6), "float32")
 stub: Any = types.ModuleType("stub")
@@ -65,6 +65,18 @@ def holding(value: Any) -> Any:
 
 def key(kernel: Any, *args: Any) -> str:
     return _core.key_preimage(kernel, args)
+
+
+def test_what_differs_between_machines_and_builds_is_not_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.ones(3)
+    before = key(kw.kernel(times_level), x)
+    monkeypatch.setattr(sys, "version", "3.11.99 (another build) [another compiler]")
+    assert key(kw.kernel(times_level), x) == before
+    # sizes of caches and the number of cores of this machine have no line
+    lines = [line.split()[1] for line in before.splitlines() if line.startswith("target ")]
+    assert lines == ["triple", "features", "machine", "log2_work_per_thread"]
+    monkeypatch.setattr(capture, "MAGIC_NUMBER", b"another bytecode")
+    assert key(kw.kernel(times_level), x) != before
 
 
 def assert_all_differ(keys: dict[str, str]) -> None:
@@ -319,7 +331,7 @@ CALL = """
 import warnings
 import numpy as np
 import module
-from kernelwright import _core
+from kernelwright import _core, capture
 x, k = np.zeros(4), np.array([9])
 warnings.simplefilter("ignore")
 print(_core.key_preimage(module.pick, (x, k)).encode().hex())

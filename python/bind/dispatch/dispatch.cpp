@@ -104,16 +104,6 @@ bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const i
   return !PyErr_Occurred();  // a signal handler may have raised as the run ended
 }
 
-/// Obtains another body than `main`, which is compiled at its first use. Returns false with an exception.
-bool need_body(KernelState &k, CallPlan &plan, Body body) {
-  auto &slot = body == Body::plain ? plan.plain : plan.overlapping;
-  if (slot) return true;
-  auto kernel = k.obtain(plan.request_of(body));
-  // the GIL was released meanwhile: a thread may run the kernel that another call has put there
-  if (!slot) slot = std::move(kernel);
-  return slot != nullptr;
-}
-
 /// Chooses the body for a call and computes the sizes of its run. Returns false with an exception.
 bool enter_plan(KernelState &k, CallPlan &plan, const CallFrame &f, Entry &entry) {
   Resolved error;
@@ -236,17 +226,8 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   std::vector<std::pair<std::string, PyRef>> held;  // captured arrays: other calls may rebind their names
   if (!k.captured.arrays.empty()) held = k.captured.arrays;
   if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
-  if (!read_arguments(k, f)) return note_call(k, f);
-  // only a plan says which arguments are written, so checks of written arrays follow the lookup
-  PlanPin plan(need_plan(k, f));
-  if (!plan || (f.has_out && !check_out_count(k, *plan->main, f))) return note_call(k, f);
-  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return note_call(k, f);
-  // outputs computed in new arrays count as not given, which makes another signature
-  if (f.temporaries && (!reread_out(k, f) || !(plan = need_plan(k, f)))) return note_call(k, f);
-  if (f.same_views && !f.overlaps) {  // same views are compiled as one buffer
-    f.add_alias_words(f.arg_count, f.out_count);
-    if (!(plan = need_plan(k, f))) return note_call(k, f);
-  }
+  PlanPin plan;
+  if (!read_arguments(k, f) || !choose_plan(k, f, plan)) return note_call(k, f);
   Entry entry;
   if (!enter_plan(k, *plan, f, entry)) return note_call(k, f);
   if (f.has_out && !check_out(k, *entry.kernel, f, entry.out_extents.data())) return note_call(k, f);
@@ -356,6 +337,27 @@ PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSe
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
+
+bool need_body(KernelState &k, CallPlan &plan, Body body) {
+  auto &slot = body == Body::plain ? plan.plain : plan.overlapping;
+  if (slot) return true;
+  auto kernel = k.obtain(plan.request_of(body));
+  // the GIL was released meanwhile: a thread may run the kernel that another call has put there
+  if (!slot) slot = std::move(kernel);
+  return slot != nullptr;
+}
+
+bool choose_plan(KernelState &k, CallFrame &f, PlanPin &plan) {
+  // only a plan says which arguments are written, so checks of written arrays follow the lookup
+  plan = need_plan(k, f);
+  if (!plan || (f.has_out && !check_out_count(k, *plan->main, f))) return false;
+  if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return false;
+  // outputs computed in new arrays count as not given, which makes another signature
+  if (f.temporaries && (!reread_out(k, f) || !(plan = need_plan(k, f)))) return false;
+  if (!f.same_views || f.overlaps) return true;
+  f.add_alias_words(f.arg_count, f.out_count);  // same views are compiled as one buffer
+  return bool(plan = need_plan(k, f));
+}
 
 std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const Tensor> tensors) {
   KernelState *k = state_of(kernel);

@@ -23,6 +23,12 @@ bool bind_call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
 /// arguments are written. Returns false with an exception.
 bool note_same_views(KernelState &k, CallFrame &f);
 
+/// Finds or makes the plan of a call. If written arguments are the same views as others, it is the plan for
+/// such calls, and `f` says so. Returns false with an exception.
+bool choose_plan(KernelState &k, CallFrame &f, PlanPin &plan);
+/// Obtains another body than `main`, which is compiled at its first use. Returns false with an exception.
+bool need_body(KernelState &k, CallPlan &plan, Body body);
+
 /// Computes the types of the results of a kernel. Compiles it for the arguments, but does not run it. Returns
 /// false with an exception.
 bool infer_outputs(KernelState &k, PyObject *const *args, size_t nargs, std::vector<TensorType> &out);

@@ -179,7 +179,7 @@ bool KernelState::refresh() {
   // ((name, array), …))
   PyObject *id = PyTuple_GET_ITEM(described.get(), 0), *places = PyTuple_GET_ITEM(described.get(), 1),
            *values = PyTuple_GET_ITEM(described.get(), 2), *called = PyTuple_GET_ITEM(described.get(), 3);
-  identity.assign(PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id)));
+  identity = hash_bytes({PyBytes_AS_STRING(id), static_cast<size_t>(PyBytes_GET_SIZE(id))}).text();
   std::vector<Guard> guards_now;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); ++i) {
     PyObject *p = PyTuple_GET_ITEM(places, i);

@@ -158,7 +158,7 @@ TEST(CompileLock, of_processes_that_want_one_kernel_one_compiles) {
       "k.py", 1};
   Request r;
   r.name = "f";
-  r.identity = source.text;
+  r.identity = hash_bytes(source.text).text();
   r.signature = unit::signature({unit::tensor(1, DType::f64)});
   r.target = unit::with_fma();
   r.backend = "interp";

@@ -29,7 +29,7 @@ SourceText scale_source(int factor) {
 Request request_for(const SourceText &source) {
   Request r;
   r.name = "scale";
-  r.identity = source.text;
+  r.identity = hash_bytes(source.text).text();
   r.signature = unit::signature({unit::tensor(1, DType::f64)});
   r.target = unit::with_fma();
   r.backend = "interp";

@@ -28,7 +28,7 @@ std::shared_ptr<const LoadedKernel> compile_increment() {
       {}};
   Request r;
   r.name = "k";
-  r.identity = source.text;
+  r.identity = hash_bytes(source.text).text();
   r.signature = unit::signature({unit::tensor(1, DType::f64)});
   r.target = unit::with_fma();
   r.backend = "interp";

@@ -1,0 +1,100 @@
+// Compiles kernels as calls do, but for any target, and without running them.
+#include "bind/warm.h"
+
+#include <pybind11/stl.h>
+
+#include "bind/dispatch/dispatch.h"
+#include "bind/inspect.h"
+#include "support/text.h"
+#include "transform/pass.h"
+
+namespace py = pybind11;
+
+namespace kw {
+
+namespace {
+
+/// Returns the target of a name; nothing with a ValueError.
+std::optional<Target> target_from_name(const std::string &name) {
+  if (name == "host") return kernel_target().target;
+  if (name == "avx512" || name == "avx2" || name == "generic") return target_of_class(name);
+  std::string text = cat("there is no target '", name, "'; the targets are: host, avx512, avx2, generic");
+  PyErr_SetString(PyExc_ValueError, text.c_str());
+  return {};
+}
+
+/// Warms one kernel for the arguments of one call; lists what it made.
+class WarmUp {
+ public:
+  WarmUp(KernelState &k, const py::tuple &args, const py::dict &keywords)
+      : k_(k), args_(args), keywords_(keywords) {}
+
+  /// Compiles what a call would need on a machine of this target. Returns false with an exception.
+  bool compile_for(const std::string &name, const Target &target) {
+    CallFrame f;
+    if (!read_call(k_, args_, keywords_, f)) return false;
+    Request r = k_.request(signature_of(f.words), Body::main);
+    r.target = target;
+    CallPlan plan;
+    auto obtain = [&] { return (plan.main = k_.obtain(r)) != nullptr; };
+    if (!timed(name, r, obtain)) return false;
+    // only the artifact says which arguments are written
+    for (const ParamRecord &p : plan.main->artifact().params) plan.has_inout |= p.mode == ParamMode::inout;
+    if (plan.has_inout && !check_written(k_, plan, f)) return false;
+    if (f.same_views && !f.overlaps) {
+      f.add_alias_words(f.arg_count, f.out_count);
+      r.signature = signature_of(f.words);
+      if (!timed(name, r, obtain)) return false;
+    }
+    r.options.body = Body::plain;
+    return timed(name, r, obtain);
+  }
+
+  /// Makes the plan of such calls in this process, from what compile_for stored. Returns false with an
+  /// exception.
+  bool make_plan() {
+    CallFrame f;
+    PlanPin plan;
+    return read_call(k_, args_, keywords_, f) && choose_plan(k_, f, plan) &&
+           need_body(k_, *plan, Body::plain);
+  }
+
+  py::list made() { return std::move(made_); }
+
+ private:
+  /// Runs a step that obtains the body of a request, and lists it if it succeeds.
+  template <class Step>
+  bool timed(const std::string &target, const Request &r, Step &&step) {
+    double begin = now_ms();
+    bool is_stored = process_jit().find(r) != nullptr;
+    if (!step()) return false;
+    const char *body = r.options.body == Body::main ? "main" : "plain";
+    made_.append(py::make_tuple(target, body, key_of(r).text(), is_stored, now_ms() - begin));
+    return true;
+  }
+
+  KernelState &k_;
+  const py::tuple &args_;
+  const py::dict &keywords_;
+  py::list made_;
+};
+
+}  // namespace
+
+py::object warm_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords,
+                       const std::vector<std::string> &targets) {
+  KernelState *k = state_of(kernel);
+  if (!k || !k->look()) return {};
+  const Target &present = kernel_target().target;
+  WarmUp warm(*k, args, keywords);
+  for (const std::string &name : targets) {
+    auto target = target_from_name(name);
+    if (!target) return {};
+    bool is_present = target->feature_text() == present.feature_text();
+    if (!warm.compile_for(name, is_present ? present : *target) || (is_present && !warm.make_plan()))
+      return {};
+  }
+  return warm.made();
+}
+
+}  // namespace kw

@@ -1,0 +1,132 @@
+"""Texts for types of arguments → example arguments, the smallest ones that have these types.
+
+f32[:, :]         a contiguous array        f32[4096, 1024]   one of this shape
+f32[:, :]/inner   rows with gaps            f32[:, :]/any     any strides
+=0                the same view as argument 0
+int float bool    numbers of Python         i64 f32 …         scalars of NumPy
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+_dtypes = {
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
+    **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
+}
+_numbers: dict[str, int | float | bool] = {"int": 3, "float": 0.5, "bool": True}
+_open_extent = 2  # of a dimension ":": with 1, its stride would tell nothing
+
+
+class ArgumentTypeError(ValueError):
+    """A text names no type of an argument; the message says why."""
+
+
+def _dtype(word: str) -> Any:
+    if word == "bf16" or word == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise ArgumentTypeError("bfloat16 needs the package ml_dtypes") from None
+        return np.dtype(ml_dtypes.bfloat16)
+    try:
+        return np.dtype(_dtypes.get(word, word))
+    except TypeError:
+        known = ", ".join([*_dtypes, "bf16", "bool", *(n for n in _numbers if n != "bool")])
+        raise ArgumentTypeError(f"no type is called '{word}'; the types are {known}") from None
+
+
+def _array(shape: Sequence[int], dtype: Any, strides: str) -> Any:
+    """Returns an array whose strides are of this class.
+
+    f32[2, 2]         strides (8, 4)
+    f32[2, 2]/inner   strides (12, 4)
+    f32[2, 2]/any     strides (24, 8)
+    """
+    if not strides:
+        return np.empty(tuple(shape), dtype)
+    gap, step = (1, 1) if strides == "inner" else (1, 2)
+    wide = np.empty((*shape[:-1], shape[-1] * step + gap), dtype)
+    return wide[..., : shape[-1] * step : step]
+
+
+def example(text: str, earlier: Mapping[int, Any] | None = None) -> Any:
+    """Returns the smallest argument of the type that a text names, or the number that it is ("2.5").
+
+    `earlier` holds the arguments by their numbers, for "=N". Raises ArgumentTypeError.
+    """
+    text = text.strip()
+    if text in _numbers:
+        return _numbers[text]
+    if same := re.fullmatch(r"=\s*(\d+)", text):
+        if not earlier or int(same[1]) not in earlier:
+            raise ArgumentTypeError(f"'{text}' refers to no earlier argument; they are numbered from 0")
+        return earlier[int(same[1])]
+    found = re.fullmatch(r"([A-Za-z_]\w*)\s*(?:\[(.*)\]\s*(?:/\s*(\w+))?)?", text)
+    if found and text not in ("True", "False"):
+        word, extents, strides = found[1], found[2], found[3] or ""
+        dtype = _dtype(word)
+        if extents is None:
+            return dtype.type(0)
+        parts = [part.strip() for part in extents.split(",") if part.strip()]
+        if strides not in ("", "inner", "any") or (strides and not parts):
+            raise ArgumentTypeError(
+                f"'{text}': expected /inner (rows with gaps) or /any (any strides) after the dimensions"
+            )
+        try:
+            return _array([_open_extent if p == ":" else int(p) for p in parts], dtype, strides)
+        except (ValueError, MemoryError):
+            raise ArgumentTypeError(
+                f"'{text}': expected sizes or colons, as in {word}[4096, 1024] or {word}[:, :]"
+            ) from None
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        value = None
+    if isinstance(value, int | float):
+        return value
+    raise ArgumentTypeError(
+        f"'{text}' is no argument: expected f32[:, :], f32[4096, 1024], f32, int, float, bool or a number"
+    )
+
+
+def split(text: str) -> list[str]:
+    """Splits a list with commas: "f32[4096,1024],f32[:]/any,3"."""
+    return [part.strip() for part in re.findall(r"(?:\[[^\]]*\]|[^,\[])+", text)]
+
+
+def examples(texts: Iterable[Any]) -> list[Any]:
+    """Returns arguments with every text among them replaced by an example of its type; others stay."""
+    out: dict[int, Any] = {}
+    for number, text in enumerate(texts):
+        out[number] = example(text, out) if isinstance(text, str) else text
+    return list(out.values())
+
+
+def is_type(text: str) -> bool:
+    """Returns whether a text is meant as a type of an argument, rather than as the name of a stage."""
+    return bool(re.search(r"[\[=]", text)) or text in _numbers or text in _dtypes
+
+
+def annotated(annotation: Any) -> Any:
+    """Returns an example for an annotation of a parameter ("f32[:, :]", int, np.float32), or None if it names
+    no type of an argument.
+    """
+    if isinstance(annotation, type) and annotation.__name__ in _numbers:
+        return _numbers[annotation.__name__]
+    if isinstance(annotation, type) and issubclass(annotation, np.generic):
+        return annotation(0)
+    if not isinstance(annotation, str):
+        return None
+    try:
+        return example(annotation.strip("'\""))
+    except ArgumentTypeError:
+        return None

@@ -1,0 +1,93 @@
+"""Warm-up of the disk cache: compiles kernels for types of arguments, without a call and without data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core
+from ._core import Kernel
+from .argument_types import ArgumentTypeError, annotated, example
+
+
+@dataclass(frozen=True)
+class WarmedVersion:
+    """One body of a kernel that a warm-up put into the cache, or found there.
+
+    `body` is "main", or "plain": the serial, fully checked one, which runs if a condition of `main` does not
+    hold.
+    """
+
+    kernel: str
+    target: str
+    body: str
+    key: str
+    was_cached: bool
+    milliseconds: float
+
+
+def _parameters(kernel: Kernel) -> list[str]:
+    code = _core.function_of(kernel).__code__
+    return list(code.co_varnames[: code.co_argcount])
+
+
+def with_examples(
+    kernel: Kernel, args: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Replaces each text among the arguments of a kernel by an example of its type (argument_types).
+
+    "=N" counts the parameters from 0, however they are given. Raises ArgumentTypeError, which names the
+    parameter.
+    """
+    if not any(isinstance(value, str) for value in (*args, *keywords.values())):
+        return args, dict(keywords)
+    names = _parameters(kernel)
+    by_number: dict[int, Any] = {}
+
+    def one(number: int, name: str, value: Any) -> Any:
+        try:
+            by_number[number] = example(value, by_number) if isinstance(value, str) else value
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"kernel '{kernel.__name__}', parameter '{name}': {error}") from None
+        return by_number[number]
+
+    positional = [one(i, names[i] if i < len(names) else str(i), value) for i, value in enumerate(args)]
+    order = sorted(keywords, key=lambda name: names.index(name) if name in names else len(names))
+    by_name = {n: one(names.index(n) if n in names else len(names), n, keywords[n]) for n in order}
+    return tuple(positional), by_name
+
+
+def _annotated_rest(kernel: Kernel, given: int, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns examples for the parameters that are not given, by their annotations. Parameters with a default
+    value and no annotation keep the default value. Raises TypeError for others.
+    """
+    function = _core.function_of(kernel)
+    names = _parameters(kernel)
+    with_default = names[len(names) - len(function.__defaults__ or ()) :]
+    out: dict[str, Any] = {}
+    for name in names[given:]:
+        if name in keywords:
+            continue
+        found = annotated(function.__annotations__.get(name))
+        if found is not None:
+            out[name] = found
+        elif name not in with_default:
+            raise TypeError(
+                f"kernel '{kernel.__name__}': warmup() needs the type of '{name}': give it, as "
+                f'{name}="f32[:, :]", or annotate the parameter so'
+            )
+    return out
+
+
+def warmup(
+    kernel: Kernel, args: tuple[Any, ...], keywords: Mapping[str, Any], target: str | Iterable[str] | None
+) -> list[WarmedVersion]:
+    """Compiles a kernel for types of arguments, given as texts, as example arrays or by annotations, and
+    stores it in the disk cache. Runs nothing.
+    """
+    positional, by_name = with_examples(kernel, args, keywords)
+    by_name |= _annotated_rest(kernel, len(positional), by_name)
+    targets = target.split(",") if isinstance(target, str) else list(target or ["host"])
+    made = _core.warm(kernel, positional, by_name, [name.strip() for name in targets])
+    return [WarmedVersion(kernel.__name__, *row) for row in made]
