@@ -197,6 +197,20 @@ std::unique_ptr<CompileLock> Jit::lock_library(const std::string &key) const {
   return std::make_unique<CompileLock>(cache_.lock_path(hash_bytes(key)));
 }
 
+static std::mutex recorder_mutex;
+static std::shared_ptr<const Recorder> present_recorder;
+
+void set_recorder(Recorder recorder) {
+  auto made = recorder ? std::make_shared<const Recorder>(std::move(recorder)) : nullptr;
+  std::scoped_lock lock(recorder_mutex);
+  present_recorder.swap(made);  // the old one is destroyed without the lock
+}
+
+std::shared_ptr<const Recorder> recorder() {
+  std::scoped_lock lock(recorder_mutex);
+  return present_recorder;
+}
+
 const size_t most_characters = max_text;
 
 Resolved stack_error(const std::string &name, size_t bytes) {

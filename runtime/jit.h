@@ -2,6 +2,7 @@
 // the driver. It never calls Python, so callers pass text and captured values.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -67,6 +68,13 @@ extern const size_t most_characters;
 
 /// Returns the error for code that needs more stack than kernel_stack.
 Resolved stack_error(const std::string &name, size_t bytes);
+
+/// Receives each version that a kernel compiled or loaded, in the thread that did.
+using Recorder = std::function<void(const Request &, const SourceText &)>;
+/// Sets the recorder of the process; an empty one ends recording. Thread-safe.
+void set_recorder(Recorder recorder);
+/// Returns the recorder, or null: then nobody needs the text of a version that the cache has.
+std::shared_ptr<const Recorder> recorder();
 
 /// Returns the process's compiler and cache, which the first call opens.
 Jit &process_jit();

@@ -7,6 +7,7 @@
 #include "analysis/cost.h"
 #include "bind/dispatch/args.h"
 #include "bind/dispatch/dispatch.h"
+#include "bind/dispatch/recorded.h"
 #include "bind/inspect.h"
 #include "bind/ops/operators.h"
 #include "bind/warm.h"
@@ -172,6 +173,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.attr("unknown_trips") = unknown_trips;
   m.def("codes", codes);
   m.def("set_debug", set_debug);
+  m.def("target_class", [] { return std::string(kernel_target().target.machine().name); });
   m.def("target_error", [] { return kernel_target().error; });
   m.def("call_intrinsic", call_intrinsic);
   m.def("convert_scalar", convert_scalar);
@@ -188,6 +190,11 @@ PYBIND11_MODULE_EXEC(_core, m) {
                    const std::vector<std::string> &targets) {
     return checked(
         guarded([&] { return warm_kernel(kernel.ptr(), args, keywords, targets).release().ptr(); }));
+  });
+  m.def("hash_text", [](const py::bytes &bytes) { return hash_bytes(std::string_view(bytes)).text(); });
+  m.def("set_recorder", [](py::handle recorder) { set_recorder(recorder.ptr()); });
+  m.def("compile_recorded", [](const py::dict &request, const py::dict &source) {
+    return checked(guarded([&] { return compile_recorded(request.ptr(), source.ptr()); }));
   });
   m.def("check", check_kernel);
   m.def("function_of",

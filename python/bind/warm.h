@@ -1,4 +1,5 @@
-// Warm-up: compiles kernels for types of arguments and stores them in the disk cache, without a call.
+// Warm-up: compiles kernels for types of arguments and stores them in the disk cache, without a call. Knows
+// nothing of manifests, which hold requests and texts (bind/recorded).
 #pragma once
 
 #include <pybind11/pybind11.h>

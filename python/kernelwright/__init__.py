@@ -45,6 +45,7 @@ def include_paths() -> list[str]:
 _late = {  # names that operators and their gradients need, imported on demand
     "Tensor": "tensor",
     "grad": "gradients",
+    "record": "recording",
     "ops": "",
     "kernel_row": "operators",
     "register_op": "operators",
@@ -76,6 +77,7 @@ __all__ = [
     "kernel",
     "kernel_row",
     "ops",
+    "record",
     "register_op",
     "remove_op",
     "set_threads",

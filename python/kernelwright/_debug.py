@@ -43,3 +43,7 @@ if _current:
     _apply(_current)
 if wrong := _core.target_error():
     raise ValueError(wrong)
+if path := os.environ.get("KW_RECORD"):
+    from .recording import start
+
+    start(path)

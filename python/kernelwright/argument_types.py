@@ -19,10 +19,14 @@ _dtypes = {
     "f16": "float16",
     "f32": "float32",
     "f64": "float64",
+    "bool_": "bool",  # a scalar of NumPy; "bool" is that of Python
     **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
     **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
 }
 _numbers: dict[str, int | float | bool] = {"int": 3, "float": 0.5, "bool": True}
+_short = {**{name: word for word, name in _dtypes.items() if word != "bool_"}, "bfloat16": "bf16"}
+_TENSOR, _WEAK, _STRONG, _UNUSED = range(4)  # kinds of arguments, numbered as in the core
+_stride_words = ["", "/inner", "/any"]  # of the classes of strides, in the order of the core
 _open_extent = 2  # of a dimension ":": with 1, its stride would tell nothing
 
 
@@ -109,6 +113,51 @@ def examples(texts: Iterable[Any]) -> list[Any]:
     for number, text in enumerate(texts):
         out[number] = example(text, out) if isinstance(text, str) else text
     return list(out.values())
+
+
+def described(args: Sequence[Sequence[Any]]) -> list[str]:
+    """Returns the texts for the arguments of a signature: (kind, dtype, rank, stride class, alias) each, with
+    the numbers of the core. The alias of an argument of its own is its number, or -1.
+    """
+    out = []
+    for number, (kind, dtype, rank, strides, alias) in enumerate(args):
+        short = _short.get(dtype, dtype)
+        if kind == _TENSOR and alias not in (-1, number):
+            out.append(f"={alias}")
+        elif kind == _TENSOR:
+            out.append(f"{short}[{', '.join(':' * rank)}]{_stride_words[strides]}")
+        elif kind == _WEAK:
+            out.append({"int64": "int", "float64": "float", "bool": "bool"}[dtype])
+        else:
+            out.append("unused" if kind == _UNUSED else "bool_" if short == "bool" else short)
+    return out
+
+
+def signature(texts: Iterable[str]) -> list[tuple[int, str, int, int, int]]:
+    """Returns the arguments of a signature for texts: the inverse of `described`.
+
+    Raises ArgumentTypeError.
+    """
+    out: list[tuple[int, str, int, int, int]] = []
+    for number, text in enumerate(texts):
+        same = re.fullmatch(r"=(\d+)", text)
+        found = re.fullmatch(r"(\w+)(?:\[([:, ]*)\](/inner|/any|))?", text)
+        word = found[1] if found else ""
+        dtype = "bfloat16" if word == "bf16" else _dtypes.get(word, word)
+        if same and int(same[1]) < number:
+            out.append((*out[int(same[1])][:4], int(same[1])))
+        elif text == "unused":
+            out.append((_UNUSED, "bool", 0, 0, number))
+        elif text in _numbers:
+            out.append((_WEAK, {"int": "int64", "float": "float64", "bool": "bool"}[text], 0, 0, number))
+        elif found and (dtype in _dtypes.values() or dtype in ("bool", "bfloat16")):
+            is_tensor, rank = found[2] is not None, (found[2] or "").count(":")
+            out.append(
+                (_TENSOR if is_tensor else _STRONG, dtype, rank, _stride_words.index(found[3] or ""), number)
+            )
+        else:
+            raise ArgumentTypeError(f"'{text}' is no type of an argument")
+    return out
 
 
 def is_type(text: str) -> bool:

@@ -82,6 +82,11 @@ def _identity(code: types.CodeType) -> bytes:
     return b"".join(out)
 
 
+def identity_of(codes: list[types.CodeType]) -> bytes:
+    """Returns the bytes that identify a kernel: those of its code and of the functions that it calls."""
+    return b"".join(map(_identity, codes))
+
+
 def word_of(value: Any) -> str | None:
     """Returns the language word that an object means: one of our functions, one of NumPy's and math's of the
     same name, or a builtin.
@@ -321,6 +326,6 @@ def describe(
     """
     found = _Describer(function)
     values = found.captures(function, code)
-    identity = b"".join(_identity(c) for c in (code, *(c for _, c in found.callees)))
+    identity = identity_of([code, *(c for _, c in found.callees)])
     called = ((f, c, c.co_filename, c.co_firstlineno) for f, c in found.callees)
     return identity, tuple(found.places), tuple(values), tuple(called), tuple(found.arrays)

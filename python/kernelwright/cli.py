@@ -96,6 +96,19 @@ def _explain(args: argparse.Namespace) -> int:
     return 0 if worked else 1
 
 
+def _warmup(args: argparse.Namespace) -> int:
+    from .argument_types import ArgumentTypeError
+    from .commands.kernel_files import WrongRequestError
+    from .commands.warmup import warm
+    from .recording import ManifestError
+
+    try:
+        return warm(args.file, args.args, args.target, args.jobs)
+    except (WrongRequestError, ArgumentTypeError, ManifestError, OSError) as error:
+        print(f"kw warmup: {error}", file=sys.stderr)
+        return 2
+
+
 def _ops(args: argparse.Namespace) -> int:
     from . import ops
 
@@ -124,6 +137,27 @@ def _parser() -> argparse.ArgumentParser:
     told.add_argument(
         "--args", default="", help='their arguments, as "f32[4096,1024],f32[1024],3,float"; else guessed'
     )
+    warmed = commands.add_parser(
+        "warmup",
+        help="compile the kernels of a file, or those that a program used, before they are called",
+        description="Compiles kernels into the disk cache: those of a file of Python, which is executed, or "
+        "those of a manifest, which a program wrote under KW_RECORD=manifest.json and which runs nothing.",
+    )
+    warmed.add_argument(
+        "file",
+        metavar="FILE[:NAME]|MANIFEST.json",
+        help="a file of Python, and one kernel of it; or a manifest",
+    )
+    warmed.add_argument(
+        "--args",
+        default="",
+        help='types of the arguments, as "f32[:,:],f32[:]/any,=0,int,f64"; else those that parameters are '
+        "annotated with",
+    )
+    warmed.add_argument(
+        "--target", default="", help="host, avx512, avx2, generic, with commas; else host, or as recorded"
+    )
+    warmed.add_argument("--jobs", type=int, default=0, help="processes for a manifest; else one per core")
     run = commands.add_parser(
         "run",
         help="run a MindSpore program unchanged, on kernelwright's kernels",
@@ -153,10 +187,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(args)
     if argv is None:  # run as a command, so `kw cache ls | head` must end without a traceback
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    if args.command == "explain":
-        return _explain(args)
-    if args.command == "ops":
-        return _ops(args)
+    of_commands = {"explain": _explain, "ops": _ops, "warmup": _warmup}
+    if args.command in of_commands:
+        return of_commands[args.command](args)
     if args.action != "verify" and (problem := _cache_problem()):
         print(f"kw cache: {problem}", file=sys.stderr)
     actions = {"ls": _cache_ls, "prune": _cache_prune, "verify": _cache_verify, "clear": _cache_clear}

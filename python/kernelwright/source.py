@@ -6,6 +6,7 @@ import __future__ as future_features
 import ast
 import functools
 import inspect
+import itertools
 import linecache
 import types
 from collections.abc import Iterator
@@ -169,8 +170,7 @@ def _same_code(function: types.FunctionType, code: types.CodeType, text: str) ->
     none = ast.copy_location(ast.Constant(None), found)
     found.args.defaults = [none for _ in found.args.defaults]
     found.args.kw_defaults = [None if d is None else none for d in found.args.kw_defaults]
-    owner = function.__qualname__.split(".")[-2:-1]  # a class mangles private names
-    scope = owner[0] if owner and owner[0].isidentifier() else ""
+    scope = class_of(function)
     return any(_compiles_to(found, code, scope, names) for names in _import_guesses(function, code))
 
 
@@ -198,6 +198,55 @@ def _import_guesses(function: types.FunctionType, code: types.CodeType) -> Itera
     held = kept(function)
     lines = held.lines() if held is not None else None
     yield _imported_names("".join(linecache.getlines(code.co_filename) if lines is None else lines))
+
+
+def class_of(function: types.FunctionType) -> str:
+    """Returns the innermost class around a function, which mangles private names; "" if there is none.
+
+    A.outer.<locals>.f → A: what stands before <locals> is a function, every other name a class.
+    """
+    parts = function.__qualname__.split(".")
+    classes = [name for name, inner in itertools.pairwise(parts) if "<locals>" not in (name, inner)]
+    return classes[-1] if classes and classes[-1].isidentifier() else ""
+
+
+def code_of_text(
+    text: str, free: list[str], owner: str, flags: int, modules: list[str]
+) -> types.CodeType | None:
+    """Returns the code object that the present Python makes of the text of a function, decorators included.
+
+    `free` are its free variables, `owner` its class or "", `flags` those of its code under another version of
+    Python, `modules` the names of modules among its globals: CPython compiles a call of their attributes
+    otherwise. Returns None if the text is no definition.
+    """
+    try:
+        tree = ast.parse(f"if True:\n{text}" if text[:1] in (" ", "\t") else text)
+        body = tree.body[0].body if isinstance(tree.body[0], ast.If) else tree.body
+        found = body[0]
+        if not isinstance(found, ast.FunctionDef):
+            return None
+        imports = [f"import a as {name}" for name in modules if name.isidentifier()]
+        around = ast.parse("\n".join(imports))
+        place = around.body
+        if flags & inspect.CO_NESTED:
+            outer = ast.parse(
+                "\n".join(["def outer():", *(f"    {name} = None" for name in free), "    pass"])
+            )
+            place.append(outer.body[0])
+            place = place[-1].body  # type: ignore[attr-defined]
+        if owner:
+            place.append(ast.parse(f"class {owner}:\n    pass").body[0])
+            place = place[-1].body  # type: ignore[attr-defined]
+        place.append(found)
+        code: types.CodeType | None = compile(
+            around, "<kernel>", "exec", flags=flags & _future_mask, dont_inherit=True
+        )
+    except (SyntaxError, ValueError, IndexError):
+        return None
+    scopes = [*(["outer"] if flags & inspect.CO_NESTED else []), *([owner] if owner else [])]
+    for name in (*scopes, found.name):
+        code = _find_code(code, name)
+    return code
 
 
 def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, imported: list[str]) -> bool:

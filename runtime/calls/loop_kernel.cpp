@@ -91,7 +91,11 @@ LoopKernel::LoopKernel(std::string name, std::string text, std::string path, Cod
     : name_(std::move(name)), source_{std::move(text), std::move(path), 1, {}}, options_(options) {}
 
 std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::unique_lock<std::mutex> &lock) {
-  if (auto kernel = process_jit().find(r)) return kernel;
+  auto recorded = [&](std::shared_ptr<const LoadedKernel> kernel) {
+    if (auto told = recorder()) (*told)(r, source_);
+    return kernel;
+  };
+  if (auto kernel = process_jit().find(r)) return recorded(std::move(kernel));
   // other threads may call this kernel while one of them compiles
   auto unlocked = [&](const std::function<void()> &body) {
     lock.unlock();
@@ -101,7 +105,7 @@ std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::un
   Compiled made = compiler_.get(key_text(r), [&] { return process_jit().compile(r, source_); }, unlocked);
   if (made.ran_out_of_memory()) throw std::bad_alloc();
   if (!made.kernel) throw ResolvedError(std::move(made.errors));
-  return std::move(made.kernel);
+  return recorded(std::move(made.kernel));
 }
 
 /// Returns the specialization for the types of a call; compiles it if there is none. References stay valid:

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "bind/dispatch/recorded.h"
 #include "support/text.h"
 
 namespace kw {
@@ -273,9 +274,14 @@ static bool log_slow_compile(const KernelState &k, double seconds) {
 }
 
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
-  // a cache hit needs no source text
-  if (auto kernel = process_jit().find(r)) return kernel;
   SourceText source;
+  // a cache hit needs no source text, except for a recorder
+  if (auto kernel = process_jit().find(r)) {
+    if (!is_recording_versions()) return kernel;
+    if (!read_source(source)) return nullptr;
+    record_version(*this, r, source);
+    return kernel;
+  }
   if (!read_source(source)) return nullptr;
   // `held` is the released GIL of the wait; `look` reacquires it briefly
   GilReleased *held = nullptr;
@@ -303,6 +309,8 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
     raise_errors(made.errors, place);
   else if (took.count() > 1 && !log_slow_compile(*this, took.count()))
     return nullptr;
+  else if (is_recording_versions())
+    record_version(*this, r, source);
   return std::move(made.kernel);
 }
 

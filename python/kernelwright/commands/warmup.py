@@ -1,0 +1,79 @@
+"""`kw warmup FILE[:NAME]` and `kw warmup MANIFEST`: fills the disk cache before a program runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from .. import _core
+from ..argument_types import split
+from ..manifest import compile_entry, load
+from ..warmup import WarmedVersion
+from .kernel_files import kernels_of, split_request
+from .progress import progress
+from .workers import in_processes
+
+Made = tuple[str, list[WarmedVersion], str]
+"""What was asked for, the versions made, and why some could not be made, or ""."""
+
+
+def warm_file(request: str, types: str, target: str) -> Iterator[Made]:
+    """Warms the kernels of a file: for the given types, else for those that their parameters are annotated
+    with. Executes the file, not as `__main__`.
+    """
+    path, name = split_request(request)
+    for kernel in kernels_of(path, name).values():
+        try:
+            yield kernel.__qualname__, kernel.warmup(*split(types), target=target or None), ""
+        except Exception as error:
+            yield kernel.__qualname__, [], str(error) or type(error).__name__
+
+
+def warm_entry(entry: dict[str, Any]) -> dict[str, Any]:
+    """Warms one version of a manifest, in a worker; returns the versions made, or the problem."""
+    try:
+        return {"made": [asdict(version) for version in compile_entry(entry)]}
+    except Exception as error:
+        return {"problem": str(error) or type(error).__name__}
+
+
+def warm_manifest(path: str, targets: list[str], jobs: int) -> Iterator[Made]:
+    """Compiles what a manifest lists, for the recorded targets or the given ones, in parallel processes.
+
+    Imports nothing of the program that was recorded.
+    """
+    present = _core.target_class()
+    work = [
+        {**entry, "target": present if target == "host" else target} if target else entry
+        for entry in load(path)
+        for target in targets or [""]
+    ]
+    answers = in_processes(f"{__name__}:warm_entry", work, jobs)
+    for entry, answer in progress(answers, len(work), "compiling"):
+        subject = f"{entry['kernel']}({', '.join(entry['types'])})"
+        if isinstance(answer, RuntimeError):
+            answer = {"problem": str(answer)}
+        yield subject, [WarmedVersion(**row) for row in answer.get("made", [])], answer.get("problem", "")
+
+
+def warm(request: str, types: str, target: str, jobs: int = 0) -> int:
+    """Runs the command: prints what was made and what could not be; returns the exit status."""
+    targets = [name.strip() for name in target.split(",") if name.strip()]
+    if request.endswith(".json"):
+        made = warm_manifest(request, targets, jobs or len(os.sched_getaffinity(0)))
+    else:
+        made = warm_file(request, types, ",".join(targets))
+    failed = compiled = cached = 0
+    for subject, versions, problem in made:
+        if problem:
+            failed += 1
+            print(f"{subject}: not made\n{problem}", file=sys.stderr)
+        for v in versions:
+            compiled, cached = compiled + (not v.was_cached), cached + v.was_cached
+            how = "in the cache" if v.was_cached else f"compiled in {v.milliseconds:.0f} ms"
+            print(f"{v.key}  {v.target:<8} {v.body:<6} {subject}  {how}")
+    print(f"{compiled} compiled, {cached} in the cache, {failed} not made; {_core.cache_directory()}")
+    return 1 if failed else 0

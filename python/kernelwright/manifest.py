@@ -1,0 +1,85 @@
+"""Manifests (kernelwright.recording) → compiled kernels, without the program that was recorded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _core
+from .argument_types import signature
+from .recording import HEAD, ManifestError, bytecode, options_of
+from .warmup import WarmedVersion
+
+_bodies = ("main", "plain", "overlapping")
+
+
+def load(path: str) -> list[dict[str, Any]]:
+    """Returns the versions of a manifest, each once. Raises ManifestError and OSError."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        found = json.loads(text)
+        versions = found["versions"]
+        known = found["format"] == json.loads(HEAD + "]}")["format"] and all(
+            isinstance(v["kernel"], str) and all(isinstance(t, str) for t in v["types"]) for v in versions
+        )
+    except (ValueError, KeyError, TypeError):
+        known = False
+    if not known:
+        raise ManifestError(f"'{path}' is no manifest of this version of kernelwright")
+    return list({json.dumps(v, sort_keys=True): v for v in versions}.values())
+
+
+def _identity(entry: dict[str, Any]) -> str:
+    """Returns the identity of the code of a version under the present Python. Raises ManifestError if the
+    text does not compile to the function.
+    """
+    python = entry.get("python")
+    if python is None or python["bytecode"] == bytecode():
+        return str(entry["identity"])
+    from .capture import identity_of
+    from .source import code_of_text
+
+    source = entry["source"]
+    codes = []
+    for of_code, text in zip(python["functions"], [source, *source.get("callees", [])], strict=True):
+        code = code_of_text(
+            text["text"],
+            of_code.get("free", []),
+            of_code.get("owner", ""),
+            of_code["flags"],
+            of_code.get("modules", []),
+        )
+        if code is None:
+            raise ManifestError(f"this Python makes no function of the text at {text['path']}:{text['line']}")
+        codes.append(code)
+    return _core.hash_text(identity_of(codes))
+
+
+def compile_entry(entry: dict[str, Any]) -> list[WarmedVersion]:
+    """Compiles one version of a manifest for the target that it names, or finds it in the cache; a `main`
+    with its `plain`. Raises ManifestError for an entry that no recorder made, and the errors of the kernel.
+    """
+    made = []
+    try:
+        if entry["body"] not in _bodies:
+            raise ManifestError(f"'{entry['body']}' is no body of a kernel")
+        body = _bodies.index(entry["body"])
+        request = {
+            "name": entry["kernel"],
+            "identity": _identity(entry),
+            "captures": entry.get("captures", {}),
+            "args": signature(entry["types"]),
+            "outs": entry.get("outs", []),
+            "out_aliases": entry.get("out_aliases", []),
+            "target": entry["target"],
+            "backend": "llvm",
+            **({"grain": entry["grain"]} if "grain" in entry else {}),
+        }
+        for number in (0, 1) if body == 0 else (body,):
+            request["options"] = options_of(entry, number)
+            row = _core.compile_recorded(request, entry["source"])
+            made.append(WarmedVersion(entry["kernel"], entry["target"], _bodies[number], *row))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ManifestError(f"an entry is damaged: {type(error).__name__}: {error}") from error
+    return made
