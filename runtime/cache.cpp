@@ -2,9 +2,6 @@
 #include "runtime/cache.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +13,7 @@
 #include <ctime>
 #include <tuple>
 
+#include "runtime/cache_files.h"
 #include "support/files.h"
 #include "support/text.h"
 
@@ -26,22 +24,7 @@ namespace {
 constexpr int64_t touch_after = 3600;              ///< seconds; a use is recorded at most once in this time
 constexpr int64_t abandoned_after_seconds = 3600;  // chosen: no write takes so long
 constexpr int64_t clock_skew = 60;                 ///< seconds that the clock of a file system may be ahead
-constexpr off_t max_entry_bytes = off_t{256} << 20;
 constexpr std::string_view suffix = ".kwa", lock_suffix = ".lock";
-
-/// Owns a file descriptor; -1 is none.
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  File(const File &) = delete;
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// Creates a directory and its parents like mkdir -p, with mode 0700.
 bool make_directories(const std::string &path) {
@@ -54,72 +37,9 @@ bool make_directories(const std::string &path) {
   return true;
 }
 
-/// Returns an absolute path: a relative one is relative to the process's working directory at this moment.
-std::string absolute(std::string path) {
-  char here[4096];
-  if (path.empty() || path[0] == '/' || !::getcwd(here, sizeof here)) return path;
-  return cat(here, "/", path);
-}
-
-/// Returns whether a file is owned by this user and writable by nobody else: the check of design.md 8.
-bool is_private(const struct stat &st) {
-  return st.st_uid == ::geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/// Returns whether a group is the user's own: it has the user's name, and by custom no other members.
-bool is_group_of_user(gid_t group) {
-  std::vector<char> user_text(1 << 14), group_text(1 << 14);
-  struct passwd user{}, *known_user = nullptr;
-  struct group entry{}, *known_group = nullptr;
-  if (group != ::getegid() ||
-      ::getpwuid_r(::geteuid(), &user, user_text.data(), user_text.size(), &known_user) != 0 || !known_user ||
-      ::getgrgid_r(group, &entry, group_text.data(), group_text.size(), &known_group) != 0 || !known_group)
-    return false;
-  bool has_others = false;
-  for (char **member = entry.gr_mem; *member; ++member) has_others |= std::strcmp(*member, user.pw_name) != 0;
-  return std::strcmp(entry.gr_name, user.pw_name) == 0 && !has_others;
-}
-
-/// Returns whether others can write a folder. They could then replace a directory in it, unless the folder is
-/// sticky like /tmp. The owner of the folder does not matter: entries that are not ours are never used.
-bool is_for_others(const struct stat &folder) {
-  if (folder.st_mode & S_ISVTX) return false;
-  return (folder.st_mode & S_IWOTH) || ((folder.st_mode & S_IWGRP) && !is_group_of_user(folder.st_gid));
-}
-
-/// Returns the outermost enclosing folder of a path that others can write, or "".
-std::string folder_of_others(const std::string &path) {
-  for (size_t at = 0; (at = path.find('/', at)) != std::string::npos; ++at) {
-    std::string folder = path.substr(0, std::max<size_t>(at, 1));
-    struct stat st{};
-    if (folder != path && ::stat(folder.c_str(), &st) == 0 && is_for_others(st)) return folder;
-  }
-  return {};
-}
-
-/// Reads `size` bytes; nothing if the file is shorter, unreadable or larger than any entry.
-std::optional<std::string> read_all(int fd, off_t size) {
-  if (size > max_entry_bytes) return std::nullopt;  // larger than any entry of ours
-  std::string bytes(static_cast<size_t>(size), '\0');
-  size_t have = 0;
-  while (have < bytes.size()) {
-    ssize_t n = ::read(fd, bytes.data() + have, bytes.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return std::nullopt;
-    have += static_cast<size_t>(n);
-  }
-  return bytes;
-}
-
 /// Returns whether a name of a cache file is that of an entry, not of a lock or of a file that is being
 /// written.
 bool is_entry(const std::string &name) { return name.substr(32) == suffix; }
-
-/// Opens an entry for reading, or returns -1. O_NOFOLLOW refuses symbolic links; O_NONBLOCK keeps a named
-/// pipe from blocking the process.
-int open_entry(const std::string &path) {
-  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-}
 
 }  // namespace
 
@@ -147,10 +67,7 @@ std::string DiskCache::check_directory() const {
   if (st.st_uid != ::geteuid()) return cat(directory_, " belongs to another user");
   if (st.st_mode & (S_IWGRP | S_IWOTH)) return cat(directory_, " can be written by others (chmod 700 it)");
   // a symbolic link may lead to a place that others can write, so the real path is checked too
-  if (char *real = ::realpath(directory_.c_str(), nullptr)) {
-    if (directory_ != real) folder = folder_of_others(real);
-    std::free(real);
-  }
+  folder = real_folder_of_others(directory_);
   return folder.empty() ? "" : lies_in(folder);
 }
 
@@ -286,23 +203,6 @@ size_t DiskCache::trim() {
 static std::string env(const char *name) {
   const char *v = std::getenv(name);
   return v ? v : "";
-}
-
-/// Returns the home directory of a named user; "" if there is no such user.
-static std::string home_of(const std::string &user) {
-  struct passwd entry{}, *found = nullptr;
-  std::vector<char> buffer(1 << 14);
-  if (::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found) return {};
-  return found->pw_dir;
-}
-
-/// Replaces a leading ~ or ~user as a shell does, because shells do not expand it everywhere. Returns "" if
-/// there is no such home.
-static std::string expand_home(const std::string &path) {
-  if (path[0] != '~') return path;
-  size_t end = std::min(path.find('/'), path.size());
-  std::string user = path.substr(1, end - 1), home = user.empty() ? env("HOME") : home_of(user);
-  return home.empty() ? "" : home + path.substr(end);
 }
 
 std::string default_cache_directory() {

@@ -17,6 +17,7 @@
 #include "frontend/sema/check.h"
 #include "ir/print.h"
 #include "runtime/device.h"
+#include "runtime/frozen.h"
 #include "support/build_id.h"
 #include "support/log.h"
 #include "support/stack.h"
@@ -116,21 +117,27 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   if (!may_be_stored(r)) return nullptr;
   double begin = now_ms();
   Hash128 key = key_of(r);
-  auto bytes = cache_.read(key);
-  if (!bytes) return nullptr;
-  std::string error = "damaged file";
-  auto artifact = deserialize(*bytes);
-  // The whole preimage is compared, because a file of this name may hold another request.
-  if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
-    if (auto kernel = device_api(DeviceKind::cpu).load(std::move(*artifact), error);
-        kernel && kernel->stack_bytes() <= kernel_stack) {
-      report_time("cached", r.name, now_ms() - begin);
-      log_line(2, cat("cache entry ", key.text(), " serves '", r.name, "'"));
-      return kernel;
-    }
-  log_line(1, cat("cache entry ", key.text(), " is unusable (", error, "), compiling again"));
+  auto load = [&](const std::optional<std::string> &bytes) -> std::shared_ptr<const LoadedKernel> {
+    if (!bytes) return nullptr;
+    std::string error = "damaged file";
+    auto artifact = deserialize(*bytes);
+    // The whole preimage is compared, because a file of this name may hold another request.
+    if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
+      if (auto kernel = device_api(DeviceKind::cpu).load(std::move(*artifact), error);
+          kernel && kernel->stack_bytes() <= kernel_stack) {
+        report_time("cached", r.name, now_ms() - begin);
+        log_line(2, cat("cache entry ", key.text(), " serves '", r.name, "'"));
+        return kernel;
+      }
+    log_line(1, cat("cache entry ", key.text(), " is unusable (", error, ")"));
+    return nullptr;
+  };
+  auto own = cache_.read(key);
+  if (auto kernel = load(own)) return kernel;
   // removed, because every later process would fail on the entry too
-  cache_.remove(key);
+  if (own) cache_.remove(key);
+  for (const SharedCache &shared : shared_)
+    if (auto kernel = load(shared.read(key))) return kernel;
   return nullptr;
 }
 
@@ -149,6 +156,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
     // another process may have stored the kernel since the caller looked
     if (auto kernel = find_stored(r)) return kernel;
   }
+  if (is_frozen()) throw ResolvedError({frozen_error(r, cache_, shared_)});
   double begin = now_ms();
   Artifact a = compile_request(r, source);
   // before loading, which takes the artifact
@@ -175,10 +183,16 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
 
 /// Returns the image of a shared library only if its stored key is the whole `key`, not merely its hash.
 std::optional<std::string> Jit::find_library(const std::string &key) const {
-  auto bytes = debug_options().cache ? cache_.read(hash_bytes(key)) : std::nullopt;
-  auto stored = bytes ? deserialize(*bytes) : std::nullopt;
-  bool fits = stored && stored->code_kind == CodeKind::library && stored->key == key;
-  return fits ? std::optional(std::move(stored->code)) : std::nullopt;
+  if (!debug_options().cache) return std::nullopt;
+  auto image_of = [&](const std::optional<std::string> &bytes) -> std::optional<std::string> {
+    auto stored = bytes ? deserialize(*bytes) : std::nullopt;
+    bool fits = stored && stored->code_kind == CodeKind::library && stored->key == key;
+    return fits ? std::optional(std::move(stored->code)) : std::nullopt;
+  };
+  Hash128 hash = hash_bytes(key);
+  auto image = image_of(cache_.read(hash));
+  for (size_t i = 0; !image && i < shared_.size(); ++i) image = image_of(shared_[i].read(hash));
+  return image;
 }
 
 void Jit::store_library(const std::string &key, const std::string &name, std::string image) {
@@ -221,7 +235,7 @@ Resolved stack_error(const std::string &name, size_t bytes) {
 }
 
 Jit &process_jit() {
-  static Jit instance(default_cache_directory(), default_cache_size());
+  static Jit instance(default_cache_directory(), default_cache_size(), open_shared_caches());
   // the fork waits until no thread is writing to the cache
   static const int handlers = pthread_atfork([] { instance.before_fork(); }, [] { instance.after_fork(); },
                                              [] { instance.after_fork(); });

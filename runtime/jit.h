@@ -11,6 +11,7 @@
 #include "runtime/compile_lock.h"
 #include "runtime/kernel.h"
 #include "runtime/request.h"
+#include "runtime/shared_cache.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -34,7 +35,8 @@ class ResolvedError : public std::exception {
 /// Compiles kernels through one disk cache. Thread-safe.
 class Jit {
  public:
-  Jit(std::string cache_directory, uint64_t cache_bytes) : cache_(std::move(cache_directory), cache_bytes) {}
+  Jit(std::string cache_directory, uint64_t cache_bytes, std::vector<SharedCache> shared = {})
+      : cache_(std::move(cache_directory), cache_bytes), shared_(std::move(shared)) {}
 
   /// Loads a kernel from the disk cache, without source and LLVM. Returns null on a miss; then the compiler
   /// is initialized in the background.
@@ -52,15 +54,18 @@ class Jit {
   /// Returns why the disk cache is not used, or "".
   std::string cache_problem() const;
   DiskCache &cache() { return cache_; }
+  /// Returns the shared caches, in the order in which they are looked up after `cache`.
+  const std::vector<SharedCache> &shared_caches() const { return shared_; }
   /// Hold the mutex around a fork, because a child must not inherit a mutex that another thread holds.
   void before_fork() { mutex_.lock(); }
   void after_fork() { mutex_.unlock(); }
 
  private:
-  /// Loads an entry of the disk cache; null if there is no usable one.
+  /// Loads an entry of the disk cache or of a shared one; null if there is no usable one.
   std::shared_ptr<const LoadedKernel> find_stored(const Request &r);
   mutable std::mutex mutex_;  // guards cache_'s state; files need no lock
   DiskCache cache_;
+  std::vector<SharedCache> shared_;
 };
 
 /// The most characters of the text of a kernel.

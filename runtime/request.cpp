@@ -55,6 +55,19 @@ std::string signature_text(const Signature &s) {
 
 }  // namespace
 
+std::string type_text(const ArgSpec &a) {
+  if (a.kind == ArgKind::unused) return "unused";
+  std::string dtype(numpy_name(a.dtype));
+  if (a.kind == ArgKind::weak_scalar)
+    return a.dtype == DType::b1 ? "Python bool" : a.dtype == DType::i64 ? "Python int" : "Python float";
+  if (a.kind == ArgKind::strong_scalar) return cat(dtype, " scalar");
+  std::vector<std::string> dims(a.rank, ":");
+  std::string_view strides = a.stride_class == StrideClass::contiguous   ? ""
+                             : a.stride_class == StrideClass::inner_unit ? " (rows apart)"
+                                                                         : " (any strides)";
+  return cat(dtype, "[", join_text(dims, ", "), "]", strides);
+}
+
 std::string key_text(const Request &r) {
   // the build id is part of the key: another compiler may produce other bytes for the same request
   std::string out = cat("artifact ", artifact_version, "\nbuild ", build_id(), "\nbackend ", r.backend,

@@ -28,6 +28,9 @@ struct Request {
 /// Sets the present target and back end of compilations (KW_TARGET, KW_DEBUG=interp).
 void set_present_target(Request &r);
 
+/// Returns the type of an argument for messages: "float32[:, :]", with a note about unusual strides.
+std::string type_text(const ArgSpec &a);
+
 /// Returns the preimage of the key: one "name value" line per field.
 std::string key_text(const Request &r);
 Hash128 key_of(const Request &r);

@@ -84,14 +84,16 @@ constexpr CodeRow table[] = {
     {Code::E501, "E501", device, "no such device", "test_e501_device"},
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
     {Code::E503, "E503", internal, "internal error", "test_e503_internal"},
+    {Code::E507, "E507", unsupported, "compilation forbidden by KW_FROZEN", "test_e507_frozen"},
     {Code::W501, "W501", warning, "disk cache not as configured", "test_w501_cache_directory"},
     {Code::W502, "W502", warning, "captured number that keeps changing", "test_w502_changing_capture"},
+    {Code::W506, "W506", warning, "shared cache not used", "test_w506_shared_cache"},
 };
 
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(table); ++i)
     if (static_cast<size_t>(table[i].code) != i) return false;
-  return std::size(table) == static_cast<size_t>(Code::W502) + 1;
+  return std::size(table) == static_cast<size_t>(Code::W506) + 1;
 }
 static_assert(in_order(), "one row per code, in the order of the enumeration");
 

@@ -99,8 +99,10 @@ enum class Code : uint8_t {
   E501,
   E502,
   E503,
+  E507,
   W501,
   W502,
+  W506,
 };
 
 struct CodeRow {

@@ -25,20 +25,6 @@ bool is_pending(const char *code) {
   return same;
 }
 
-/// Returns "float32[:, :]", with a note about unusual strides.
-std::string type_text(const ArgSpec &a) {
-  if (a.kind == ArgKind::unused) return "unused";
-  std::string dtype(numpy_name(a.dtype));
-  if (a.kind == ArgKind::weak_scalar)
-    return a.dtype == DType::b1 ? "Python bool" : a.dtype == DType::i64 ? "Python int" : "Python float";
-  if (a.kind == ArgKind::strong_scalar) return cat(dtype, " scalar");
-  std::vector<std::string> dims(a.rank, ":");
-  std::string_view strides = a.stride_class == StrideClass::contiguous   ? ""
-                             : a.stride_class == StrideClass::inner_unit ? " (rows apart)"
-                                                                         : " (any strides)";
-  return cat(dtype, "[", join_text(dims, ", "), "]", strides);
-}
-
 /// Returns whether a parameter has no default value, so that a call without arguments is impossible.
 bool needs_arguments(const KernelState &k) {
   return std::any_of(k.parameters.defaults.begin(), k.parameters.defaults.end(),

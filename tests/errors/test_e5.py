@@ -162,6 +162,51 @@ def test_llvm_faults_are_contained() -> None:
     assert _core_testing.llvm_fault(IR, 0) == ""
 
 
+def frozen_error(shown: str, types: str, note: str) -> tuple[Any, ...]:
+    """What the program prints for E507."""
+    why = f"kernel 'copy' for ({types}) is in no cache, and KW_FROZEN=1 forbids to compile it"
+    text = f"""\
+{shown}: error[E507]: {why}
+      = note: {note}
+      = help: warm the cache up for these types (kw warmup), or run without KW_FROZEN"""
+    return ("UnsupportedError", "E507", why, None, None, None, text)
+
+
+def test_e507_frozen(program: Path, tmp_path: Path) -> None:
+    """Names the kernel, its types, and the line by which the nearest entry differs."""
+    frozen = {"KW_CACHE_DIR": str(tmp_path / "cache"), "KW_FROZEN": "1"}
+    nothing = "no entry is of a kernel 'copy'"
+    assert run(program, **frozen) == [frozen_error(str(program), "float64[:]", nothing)]
+    text = program.read_text()
+    program.write_text(text.replace(' + copy(np.ones(1, "f4")).tolist()', ""))
+    assert run(program, KW_CACHE_DIR=frozen["KW_CACHE_DIR"]) == [[1.0, 1.0]]
+    (key,) = (path.stem for path in (tmp_path / "cache").glob("*.kwa"))
+    assert run(program, **frozen) == [[1.0, 1.0]]
+    program.write_text(text)
+    differs = (
+        f"the nearest entry is {key}; the first line of its key that differs is "
+        "`signature 0:f64:1:0:0 outs`, not `signature 0:f32:1:0:0 outs`"
+    )
+    assert run(program, **frozen) == [frozen_error(str(program), "float32[:]", differs)]
+    # for no elements, the other body runs
+    program.write_text(text.replace("np.ones(2)", "np.ones(0)"))
+    ((_, code, message, *_),) = run(program, **frozen)
+    assert code == "E507" and message == (
+        "kernel 'copy' for (float64[:]), in its serial and fully checked form, is in no cache, "
+        "and KW_FROZEN=1 forbids to compile it"
+    )
+
+
+def test_frozen_is_zero_or_one() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import kernelwright"],
+        env={**os.environ, "KW_FROZEN": "yes"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr.splitlines()[-1] == "ValueError: KW_FROZEN is 'yes', but must be 0 or 1"
+
+
 def test_w501_cache_directory(program: Path, tmp_path: Path) -> None:
     """Warned once in a process, at the call; the kernels run all the same."""
     (tmp_path / "file").write_text("")
@@ -225,3 +270,30 @@ FILE: warning[W502]: kernel 'scaled' captures 'scale', whose value keeps changin
 for each value, 9 times so far
       = help: pass it as an argument: the code of an argument 'scale' serves all its values"""
     assert tidy(str(warning.message)) == with_silence(text.replace("FILE", code.co_filename))
+
+
+def test_w506_shared_cache(program: Path, tmp_path: Path) -> None:
+    """Directories that others can write are told and not used; the others are."""
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    assert run(program, KW_CACHE_DIR=str(shared)) == [RESULT]
+    frozen = {"KW_CACHE_DIR": str(own), "KW_FROZEN": "1"}
+    assert run(program, KW_CACHE_SHARED=f"{shared}:", **frozen) == [RESULT]
+    assert not list(own.iterdir())  # nothing is copied
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "file").write_text("")
+    problems = {
+        "nowhere": "it cannot be read: No such file or directory",
+        "open": "others can write it",
+        "file": "it is no directory",
+    }
+    for name, problem in problems.items():
+        text = f"""\
+warning[W506]: the shared cache {tmp_path / name} is not used: {problem}
+      = help: root or you must own it and what is in it, and nobody else may write it"""
+        warning = ("KernelWarning", str(program), CALL, with_silence(text))
+        got = run(program, KW_CACHE_SHARED=f"{tmp_path / name}:{shared}", **frozen)
+        assert got == [RESULT, warning]
+    for entry in shared.iterdir():
+        entry.chmod(0o666)
+    assert run(program, KW_CACHE_SHARED=str(shared), **frozen)[0][1] == "E507"

@@ -314,25 +314,32 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
   return std::move(made.kernel);
 }
 
-/// Issues W501, each kind once per process. Returns false if Python raised.
+/// Issues a warning that belongs to no place of a kernel. Returns false if Python raised.
+static bool warn(Code code, std::string message, std::string help) {
+  Resolved w;
+  w.code = code;
+  w.message = std::move(message);
+  w.help.push_back(std::move(help));
+  return issue_warning(w, {});
+}
+
+/// Issues W501 and W506, each kind once per process. Returns false if Python raised.
 static bool warn_of_cache() {
-  static bool told = false, told_size = false;
-  if ((told && told_size) || !debug_options().cache) return true;
-  auto warn = [](std::string message, std::string help) {
-    Resolved w;
-    w.code = Code::W501;
-    w.message = std::move(message);
-    w.help.push_back(std::move(help));
-    return issue_warning(w, {});
-  };
-  std::string problem = process_jit().cache_problem(), size = told_size ? "" : cache_size_problem();
-  told_size = true;
-  if (!size.empty() && !warn(cat(size, ": the disk cache keeps up to 1 GiB"),
+  static bool told = false, told_settings = false;
+  if ((told && told_settings) || !debug_options().cache) return true;
+  bool is_first = !std::exchange(told_settings, true);
+  for (const SharedCache &cache : process_jit().shared_caches())
+    if (is_first && !cache.problem().empty() &&
+        !warn(Code::W506, cat("the shared cache ", cache.directory(), " is not used: ", cache.problem()),
+              "root or you must own it and what is in it, and nobody else may write it"))
+      return false;
+  std::string problem = process_jit().cache_problem(), size = is_first ? cache_size_problem() : "";
+  if (!size.empty() && !warn(Code::W501, cat(size, ": the disk cache keeps up to 1 GiB"),
                              "give bytes, or a number with K, M or G: KW_CACHE_SIZE=500M"))
     return false;
   if (problem.empty() || told) return true;
   told = true;
-  return warn(cat("compiled kernels are kept in memory only: ", problem),
+  return warn(Code::W501, cat("compiled kernels are kept in memory only: ", problem),
               "set KW_CACHE_DIR to a directory of your own");
 }
 
