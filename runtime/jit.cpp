@@ -243,6 +243,12 @@ Jit &process_jit() {
   return instance;
 }
 
+std::string Jit::store_entry(const Hash128 &key, std::string_view bytes) {
+  std::scoped_lock lock(mutex_);
+  cache_.write(key, bytes);
+  return cache_.problem();
+}
+
 std::string Jit::cache_problem() const {
   std::scoped_lock lock(mutex_);
   return cache_.problem();

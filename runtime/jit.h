@@ -51,6 +51,8 @@ class Jit {
   /// Waits for other processes and threads that compile the library of a key, for up to 10 s; then the caller
   /// looks for it again. Null if the disk cache is not used.
   std::unique_ptr<CompileLock> lock_library(const std::string &key) const;
+  /// Stores the bytes of an entry that another cache had. Returns why it could not be stored, or "".
+  std::string store_entry(const Hash128 &key, std::string_view bytes);
   /// Returns why the disk cache is not used, or "".
   std::string cache_problem() const;
   DiskCache &cache() { return cache_; }

@@ -127,6 +127,20 @@ std::pair<std::string, std::string> judge_entry(const Hash128 &key) {
   return {artifact->name, stored.is_private ? "sound" : "not private"};
 }
 
+/// Returns (state, kernel name, preimage of the key, key) of the bytes of an entry, wherever they are from.
+/// What is damaged or of another version has the state alone.
+py::tuple read_entry(const py::bytes &bytes) {
+  std::string_view view(bytes);
+  if (is_of_another_version(view)) return py::make_tuple("of another version", "", "", "");
+  auto artifact = deserialize(view);
+  if (!artifact) return py::make_tuple("damaged", "", "", "");
+  auto text = [](const std::string &s) {
+    return py::reinterpret_steal<py::str>(
+        PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"));
+  };
+  return py::make_tuple("sound", text(artifact->name), text(artifact->key), hash_bytes(artifact->key).text());
+}
+
 /// Returns (key, bytes, last use in seconds since 1970, kernel name, state) for each entry of the cache.
 py::list cache_list() {
   py::list out;
@@ -214,6 +228,11 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("cache_clear", [] { return process_jit().cache().clear(); });
   m.def("stack_left", stack_left);
   m.def("cache_trim", [] { return process_jit().cache().trim(); });
+  m.def("read_entry", read_entry);
+  m.def("cache_store", [](const std::string &key, const py::bytes &bytes) {
+    auto h = Hash128::parse(key);
+    return h ? process_jit().store_entry(*h, std::string_view(bytes)) : std::string("no key");
+  });
   m.def("cache_remove", [](const std::string &key) {
     if (auto h = Hash128::parse(key)) process_jit().cache().remove(*h);
   });

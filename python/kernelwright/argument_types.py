@@ -25,6 +25,8 @@ _dtypes = {
 }
 _numbers: dict[str, int | float | bool] = {"int": 3, "float": 0.5, "bool": True}
 _short = {**{name: word for word, name in _dtypes.items() if word != "bool_"}, "bfloat16": "bf16"}
+numpy_names = {**_dtypes, "b1": "bool", "bf16": "bfloat16"}
+"""NumPy's names of dtypes by the short names of the core."""
 _TENSOR, _WEAK, _STRONG, _UNUSED = range(4)  # kinds of arguments, numbered as in the core
 _stride_words = ["", "/inner", "/any"]  # of the classes of strides, in the order of the core
 _open_extent = 2  # of a dimension ":": with 1, its stride would tell nothing

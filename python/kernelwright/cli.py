@@ -6,66 +6,12 @@ import argparse
 import os
 import signal
 import sys
-import time
 from collections.abc import Sequence
 
-from . import __version__, _core
+from . import __version__
+from .commands.cache import add_arguments as add_cache_arguments
+from .commands.cache import run as run_cache
 from .errors import DeviceError
-
-
-def _shown(name: str) -> str:
-    """Returns a name from a file without characters that could control the terminal."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
-
-
-def _cache_problem() -> str:
-    problem = _core.cache_problem()
-    return f"the cache is not used as it should be: {problem}" if problem else ""
-
-
-def _cache_ls() -> int:
-    entries = _core.cache_list()
-    for key, size, used, name, state in entries:
-        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(used))
-        print(f"{key}  {size:>9}  {day}  {_shown(name)}{'' if state == 'sound' else f'  ({state})'}")
-    total = sum(e[1] for e in entries)
-    print(f"{len(entries)} entries, {total} bytes in {_core.cache_directory()}", file=sys.stderr)
-    return 0
-
-
-def _cache_clear() -> int:
-    print(f"{_core.cache_clear()} entries removed from {_core.cache_directory()}")
-    return 0
-
-
-def _cache_prune() -> int:
-    print(f"{_core.cache_trim()} files removed from {_core.cache_directory()}")
-    return 0
-
-
-def _cache_verify() -> int:
-    """Removes damaged entries. Files and directories with a wrong mode are reported and kept."""
-    directory, problem = _core.cache_directory(), _cache_problem()
-    entries = _core.cache_list()
-    states = [e[4] for e in entries]
-    if problem:
-        print(problem)
-    for key, *_, state in entries:
-        if state == "damaged":
-            _core.cache_remove(key)
-            print(f"{key}  damaged: removed")
-        elif state == "not private":
-            print(f"{key}  not private: not used before it is yours alone (chmod 600 {directory}/{key}.kwa)")
-        elif state == "not readable":
-            print(f"{key}  not readable: not used (chmod 600 {directory}/{key}.kwa)")
-    sound, damaged, other = (states.count(s) for s in ("sound", "damaged", "of another version"))
-    closed = states.count("not private") + states.count("not readable")
-    print(f"{sound} entries are sound, {damaged} were damaged")
-    if closed:
-        print(f"{closed} entries have the wrong mode and are left alone")
-    if other:
-        print(f"{other} entries are of another version of kernelwright and are left alone")
-    return 1 if damaged or closed or problem else 0
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -170,13 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("arguments", nargs=argparse.REMAINDER)
     listed = commands.add_parser("ops", help="list the operators of the registry, or tell all of one")
     listed.add_argument("name", nargs="?", metavar="NAMESPACE::NAME")
-    cache = commands.add_parser("cache", help="look after the disk cache")
-    cache.add_argument(
-        "action",
-        choices=("ls", "prune", "verify", "clear"),
-        help="ls: list the entries; prune: remove files that killed processes left, and the least recently "
-        "used entries beyond KW_CACHE_SIZE; verify: check all entries, remove the damaged; clear: remove all",
-    )
+    add_cache_arguments(commands.add_parser("cache", help="look after the disk cache"))
     return parser
 
 
@@ -187,10 +127,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(args)
     if argv is None:  # run as a command, so `kw cache ls | head` must end without a traceback
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    of_commands = {"explain": _explain, "ops": _ops, "warmup": _warmup}
-    if args.command in of_commands:
-        return of_commands[args.command](args)
-    if args.action != "verify" and (problem := _cache_problem()):
-        print(f"kw cache: {problem}", file=sys.stderr)
-    actions = {"ls": _cache_ls, "prune": _cache_prune, "verify": _cache_verify, "clear": _cache_clear}
-    return actions[args.action]()
+    of_commands = {"cache": run_cache, "explain": _explain, "ops": _ops, "warmup": _warmup}
+    return of_commands[args.command](args)

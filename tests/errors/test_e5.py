@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 from diagnostics import check_error, tidy, with_silence
 
 import kernelwright as kw
-from kernelwright import DeviceError, _core, _core_testing
+from kernelwright import DeviceError, _core, _core_testing, cache_entries
 from kernelwright.mindspore import context
 
 PROGRAM = """\
@@ -205,6 +206,50 @@ def test_frozen_is_zero_or_one() -> None:
         text=True,
     )
     assert done.stderr.splitlines()[-1] == "ValueError: KW_FROZEN is 'yes', but must be 0 or 1"
+
+
+@kw.kernel
+def bundled(x):
+    x[0] = 9
+    return x
+
+
+def test_e509_bundle(tmp_path: Path) -> None:
+    """A bundle with one wrong file is refused whole."""
+    bundle = tmp_path / "bundle"
+    one, two = (bundle / f"{w.key}.kwa" for w in bundled.warmup("f32[:]"))
+    cache_entries.export(str(bundle), [one.stem, two.stem])
+    assert set(cache_entries.read_bundle(str(bundle))) == {one.stem, two.stem}
+    sound = one.read_bytes()
+
+    def refused(message: str, help_text: str = "export it again", path: Path = bundle) -> None:
+        with pytest.raises(kw.KernelValueError) as caught:
+            cache_entries.read_bundle(str(path))
+        text = f"error[E509]: {message}\n      = help: {help_text}"
+        check_error(caught.value, kw.KernelValueError, text)
+
+    again = "export it again, and copy it as binary data"
+    one.write_bytes(sound[:-1] + bytes([sound[-1] ^ 1]))
+    refused(f"the entry {one.stem} of '{bundle}' is damaged", again)
+    one.write_bytes(sound[:4] + b"\x01" + sound[5:])
+    refused(f"the entry {one.stem} of '{bundle}' is of another version", again)
+    one.write_bytes(two.read_bytes())
+    refused(f"the entry {one.stem} of '{bundle}' holds that of the key {two.stem}", again)
+    one.write_bytes(sound)
+    (bundle / "README").write_text("")
+    refused(f"'{bundle}' holds 'README', which is no entry", again)
+    (bundle / "README").unlink()
+    for contents in ("[1]", "{", '{"format": "kernelwright bundle 99"}'):
+        (bundle / "bundle.json").write_text(contents)
+        refused(f"'{bundle}' is no bundle of this version of kernelwright", "name what export wrote")
+    cut, link = tmp_path / "cut.tar", tmp_path / "link.tar"
+    cut.write_bytes(b"no archive at all")
+    refused(f"'{cut}' is no whole archive: truncated header", path=cut)
+    with tarfile.open(link, "w") as archive:
+        member = tarfile.TarInfo("../../escape.kwa")
+        member.type = tarfile.SYMTYPE
+        archive.addfile(member)
+    refused(f"'{link}' holds '../../escape.kwa', which is no entry", path=link)
 
 
 def test_w501_cache_directory(program: Path, tmp_path: Path) -> None:

@@ -317,8 +317,8 @@ def test_leftovers_are_harmless(tmp_path: Path) -> None:
     assert not (entry.parent / names[0]).exists()
 
 
-def cli(folder: Path, word: str) -> Done:
-    return start("-m", "kernelwright", "cache", word, folder=folder)
+def cli(folder: Path, *words: str) -> Done:
+    return start("-m", "kernelwright", "cache", *words, folder=folder)
 
 
 def test_command_lists_verifies_and_clears(tmp_path: Path) -> None:

@@ -1,0 +1,254 @@
+"""Entries of the disk cache as people read them, and bundles of entries for other machines.
+
+A bundle is a folder, a .tar or a .tar.zst with the files of entries, KEY.kwa, and `bundle.json`, which says
+what they are.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import tarfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from . import _core
+from .argument_types import described, numpy_names
+from .errors import KernelError, make_error
+
+_file_name = re.compile(r"([0-9a-f]{32})\.kwa")
+_contents = "bundle.json"
+_format = "kernelwright bundle 1"
+_most_bytes = 256 << 20  # of an entry, as in runtime/cache_files.cpp
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of the cache. `state` is "sound", "damaged", "not private", "not readable" or "of another
+    version"; what is not sound has no types. `used` counts seconds since 1970.
+    """
+
+    key: str
+    name: str
+    state: str
+    bytes: int
+    used: int
+    types: tuple[str, ...] = ()
+    body: str = ""
+    target: str = ""
+    options: tuple[str, ...] = ()
+    is_of_this_build: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns its fields as values of JSON."""
+        return asdict(self)
+
+    @property
+    def subject(self) -> str:
+        """The name and the types: "add(f32[:], f32[:])"."""
+        return f"{self.name}({', '.join(self.types)})" if self.target else self.name
+
+
+def _facts(preimage: str) -> dict[str, Any]:
+    """Returns what the preimage of a key tells of types, body, target and options."""
+    lines: dict[str, str] = {}
+    for line in preimage.splitlines():
+        word, _, rest = line.partition(" ")
+        if word in ("option", "target"):
+            word, _, rest = rest.partition(" ")
+        lines.setdefault(word, rest)
+    if "signature" not in lines:  # a library
+        return {"is_of_this_build": True}
+    arguments = []
+    for argument in lines["signature"].partition("outs")[0].split():
+        kind, dtype, rank, strides, alias = argument.split(":")
+        arguments.append((int(kind), numpy_names.get(dtype, dtype), int(rank), int(strides), int(alias)))
+    fp = ("strict", "default", "fast")[int(lines["fp"])]
+    options = [f"fp={fp}"] if fp != "default" else []
+    options += [name for name in ("debug", "unchecked") if lines[name] == "1"]
+    return {
+        "types": tuple(described(arguments)),
+        "body": ("main", "plain", "overlapping")[int(lines["body"])],
+        "target": lines["machine"],
+        "options": tuple(options),
+        "is_of_this_build": lines["build"] == _core.build_id,
+    }
+
+
+def path_of(key: str) -> Path:
+    return Path(_core.cache_directory()) / f"{key}.kwa"
+
+
+def preimage_of(key: str) -> str:
+    """Returns the lines of the key of an entry, which hold everything that could change its code."""
+    return _core.read_entry(path_of(key).read_bytes())[2]
+
+
+def entries(wanted: Iterable[str] = ()) -> list[Entry]:
+    """Returns the entries of the user's cache, the last used last: all, or those with these names of kernels
+    or beginnings of keys.
+    """
+    names = list(wanted)
+    out = []
+    for key, size, used, name, state in _core.cache_list():
+        if names and name not in names and not any(len(n) >= 4 and key.startswith(n) for n in names):
+            continue
+        facts: dict[str, Any] = {}
+        if state in ("sound", "not private"):
+            try:
+                facts = _facts(preimage_of(key))
+            except (OSError, ValueError, KeyError, IndexError):
+                facts = {}  # removed meanwhile, or of a writer whose lines we do not know
+        out.append(Entry(key, name, state, size, used, **facts))
+    return out
+
+
+def refuse(message: str, help_text: str) -> KernelError:
+    """Returns E509."""
+    rendered = f"error[E509]: {message}\n      = help: {help_text}"
+    return make_error("KernelValueError", "E509", rendered, message, "", 0, 0, 0, "", "")
+
+
+def _needs_zstandard() -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise refuse(
+            "a bundle .tar.zst needs the package zstandard", "pip install kernelwright[cli], or name a folder"
+        ) from None
+    return zstandard
+
+
+@contextmanager
+def _opened(path: str, mode: str, is_compressed: bool) -> Iterator[IO[bytes]]:
+    """Opens the tar archive of a bundle."""
+    with open(path, mode) as file:
+        if not is_compressed:
+            yield file
+        elif mode == "rb":
+            zstandard = _needs_zstandard()
+            try:
+                with zstandard.ZstdDecompressor().stream_reader(file) as stream:
+                    yield stream
+            except zstandard.ZstdError as error:
+                raise tarfile.ReadError(str(error)) from error
+        else:
+            with _needs_zstandard().ZstdCompressor(level=10).stream_writer(file, closefd=False) as stream:
+                yield stream
+
+
+def is_archive(path: str) -> bool:
+    return path.endswith((".tar", ".tar.zst"))
+
+
+def export(path: str, wanted: Iterable[str] = ()) -> list[Entry]:
+    """Writes the sound entries of this build, or those of the wanted kernels, to a folder, .tar or .tar.zst.
+
+    Raises KernelValueError (E509) if there are none, and OSError. An archive appears whole or not at all.
+    """
+    chosen = [e for e in entries(wanted) if e.state == "sound" and e.is_of_this_build]
+    if not chosen:
+        raise refuse("no entry of the cache is wanted", "`kw cache ls` lists what there is")
+    told = [{k: v for k, v in e.as_dict().items() if k not in ("state", "used")} for e in chosen]
+    contents = {"format": _format, "build": _core.build_id, "entries": told}
+    files = {_contents: json.dumps(contents, indent=1).encode() + b"\n"}
+    files |= {f"{e.key}.kwa": path_of(e.key).read_bytes() for e in chosen}
+    if is_archive(path):
+        _write_archive(path, files)
+    else:
+        os.makedirs(path, exist_ok=True)
+        for name, data in files.items():
+            (Path(path) / name).write_bytes(data)
+    return chosen
+
+
+def _write_archive(path: str, files: dict[str, bytes]) -> None:
+    part = f"{path}.part"
+    try:
+        with (
+            _opened(part, "wb", path.endswith(".zst")) as stream,
+            tarfile.open(fileobj=stream, mode="w|") as archive,
+        ):
+            for name, data in files.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+        os.replace(part, path)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+
+
+def _files_of(path: str) -> Iterator[tuple[str, bytes]]:
+    """Yields (name, bytes) of the files of a bundle. Raises E509 for what no export wrote."""
+    if not is_archive(path):
+        for file in sorted(Path(path).iterdir()):
+            yield file.name, file.read_bytes()
+        return
+    try:
+        with (
+            _opened(path, "rb", path.endswith(".zst")) as stream,
+            tarfile.open(fileobj=stream, mode="r|") as archive,
+        ):
+            for member in archive:
+                if not member.isfile() or member.size > _most_bytes:
+                    raise refuse(f"'{path}' holds '{member.name}', which is no entry", "export it again")
+                data = archive.extractfile(member)
+                assert data
+                yield member.name, data.read()
+    except (tarfile.TarError, EOFError) as error:
+        raise refuse(f"'{path}' is no whole archive: {error}", "export it again") from error
+
+
+def _is_contents(data: bytes) -> bool:
+    try:
+        return bool(json.loads(data)["format"] == _format)
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def read_bundle(path: str) -> dict[str, bytes]:
+    """Returns the entries of a bundle by their keys. Each has the form of an entry, its checksum, and the key
+    that its preimage hashes to. Who made it is not checked: loading an entry runs its code.
+
+    Raises KernelValueError (E509) if one is wrong, and OSError.
+    """
+    found: dict[str, bytes] = {}
+    has_contents = False
+    again = "export it again, and copy it as binary data"
+    for name, data in _files_of(path):
+        if name == _contents:
+            has_contents = _is_contents(data)
+            continue
+        entry = _file_name.fullmatch(name)
+        if not entry:
+            raise refuse(f"'{path}' holds '{name}', which is no entry", again)
+        state, _, _, key = _core.read_entry(data)
+        if state != "sound":
+            raise refuse(f"the entry {entry[1]} of '{path}' is {state}", again)
+        if key != entry[1]:
+            raise refuse(f"the entry {entry[1]} of '{path}' holds that of the key {key}", again)
+        found[key] = data
+    if not has_contents:
+        raise refuse(
+            f"'{path}' is no bundle of this version of kernelwright", "name what export wrote"
+        )
+    return found
+
+
+def import_bundle(path: str) -> tuple[int, int]:
+    """Stores the entries of a bundle in the user's cache; returns how many, and how many it had already.
+
+    All are checked before the first is stored. Raises KernelValueError (E509), and OSError.
+    """
+    found = read_bundle(path)
+    known = {e.key for e in entries() if e.state == "sound"}
+    for key, data in found.items():
+        if key not in known and (problem := _core.cache_store(key, data)):
+            raise OSError(problem)
+    return len(found.keys() - known), len(found.keys() & known)
