@@ -235,9 +235,7 @@ def read_bundle(path: str) -> dict[str, bytes]:
             raise refuse(f"the entry {entry[1]} of '{path}' holds that of the key {key}", again)
         found[key] = data
     if not has_contents:
-        raise refuse(
-            f"'{path}' is no bundle of this version of kernelwright", "name what export wrote"
-        )
+        raise refuse(f"'{path}' is no bundle of this version of kernelwright", "name what export wrote")
     return found
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from . import _core
 from .argument_types import signature
+from .capture import identity_of
 from .recording import HEAD, ManifestError, bytecode, options_of
+from .source import code_of_text
 from .warmup import WarmedVersion
 
 _bodies = ("main", "plain", "overlapping")
@@ -31,16 +33,14 @@ def load(path: str) -> list[dict[str, Any]]:
 
 
 def _identity(entry: dict[str, Any]) -> str:
-    """Returns the identity of the code of a version under the present Python. Raises ManifestError if the
-    text does not compile to the function.
+    """Returns the identity of the code of a version under the present Python, made from the text: a manifest
+    must not put the code of one text under the key of another. Raises ManifestError if the text does not
+    compile, or not to the code that was recorded.
     """
-    python = entry.get("python")
-    if python is None or python["bytecode"] == bytecode():
-        return str(entry["identity"])
-    from .capture import identity_of
-    from .source import code_of_text
-
-    source = entry["source"]
+    python, source = entry.get("python"), entry["source"]
+    if python is None:  # a kernel that C++ gives as text
+        made = _core.hash_text(f"text {source['text']}".encode())
+        return _checked(made, entry)
     codes = []
     for of_code, text in zip(python["functions"], [source, *source.get("callees", [])], strict=True):
         code = code_of_text(
@@ -53,7 +53,15 @@ def _identity(entry: dict[str, Any]) -> str:
         if code is None:
             raise ManifestError(f"this Python makes no function of the text at {text['path']}:{text['line']}")
         codes.append(code)
-    return _core.hash_text(identity_of(codes))
+    made = _core.hash_text(identity_of(codes))
+    return _checked(made, entry) if python["bytecode"] == bytecode() else made
+
+
+def _checked(made: str, entry: dict[str, Any]) -> str:
+    if made != entry["identity"]:
+        source = entry["source"]
+        raise ManifestError(f"the text at {source['path']}:{source['line']} is not that of the recorded code")
+    return made
 
 
 def compile_entry(entry: dict[str, Any]) -> list[WarmedVersion]:

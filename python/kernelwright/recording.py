@@ -17,7 +17,8 @@ from typing import Any
 
 from . import _core
 from .argument_types import described
-from .source import class_of
+from .capture import identity_of
+from .source import class_of, code_of_text
 
 HEAD = '{"format": "kernelwright manifest 1", "versions": ['
 _TAIL = "\n]}\n"
@@ -32,7 +33,7 @@ def bytecode() -> str:
     return f"{sys.implementation.cache_tag}-{MAGIC_NUMBER.hex()}"
 
 
-def _of_code(function: types.FunctionType, code: types.CodeType) -> dict[str, Any]:
+def _of_code(function: types.FunctionType, code: types.CodeType, text: str) -> dict[str, Any]:
     """Returns what the text of a function does not tell of its code object (source.code_of_text)."""
     out: dict[str, Any] = {"flags": code.co_flags}
     if code.co_freevars:
@@ -40,9 +41,17 @@ def _of_code(function: types.FunctionType, code: types.CodeType) -> dict[str, An
     if owner := class_of(function):
         out["owner"] = owner
     space = function.__globals__
-    if modules := [n for n in code.co_names if isinstance(space.get(n), types.ModuleType)]:
+    modules = [n for n in code.co_names if isinstance(space.get(n), types.ModuleType)]
+    # a module that another cell or file imported is a name like any other to CPython's compiler
+    if modules and not _makes(code, text, out):
         out["modules"] = modules
     return out
+
+
+def _makes(code: types.CodeType, text: str, of_code: dict[str, Any]) -> bool:
+    """Returns whether a text compiles to a code object, with what is known of it so far."""
+    made = code_of_text(text, of_code.get("free", []), of_code.get("owner", ""), of_code["flags"], [])
+    return made is not None and identity_of([made]) == identity_of([code])
 
 
 def entry_of(
@@ -68,7 +77,9 @@ def entry_of(
     entry["source"] = source
     entry["identity"] = request["identity"]
     if functions:
-        entry["python"] = {"bytecode": bytecode(), "functions": [_of_code(f, c) for f, c in functions]}
+        texts = [source["text"], *(callee["text"] for callee in source.get("callees", []))]
+        told = [_of_code(f, c, text) for (f, c), text in zip(functions, texts, strict=True)]
+        entry["python"] = {"bytecode": bytecode(), "functions": told}
     return entry
 
 

@@ -138,6 +138,12 @@ def test_the_identity_is_found_again_from_the_text(program: Path, monkeypatch: p
     monkeypatch.setattr(manifest, "bytecode", lambda: "cpython-399-00000000")
     for version in manifest.load(str(path)):
         assert manifest._identity(version) == version["identity"], version["kernel"]
+    monkeypatch.undo()
+    for version in manifest.load(str(path)):
+        assert manifest._identity(version) == version["identity"], version["kernel"]
+        version["source"]["text"] = version["source"]["text"].replace("return", "pass; return")
+        with pytest.raises(recording.ManifestError, match=r"is not that of the recorded code$"):
+            manifest.compile_entry(version)
     broken = json.loads(json.dumps(manifest.load(str(path))[0]))
     broken["source"]["text"] = "x = 3\n"
     with pytest.raises(recording.ManifestError) as e:
@@ -210,8 +216,13 @@ def test_files_that_are_no_manifests(tmp_path: Path, capsys: pytest.CaptureFixtu
         ({"captures": {"n": {"kind": 99}}}, "'kind' has the value 99, which none has"),
         ({"captures": {"n": {}}}, "'kind' is missing"),
         ({"captures": {"n": {"kind": 1, "real": "1g"}}}, "'real' is no hexadecimal number"),
-        ({"source": {"text": 3, "path": "", "line": 1}}, "'text' has a value of a wrong type"),
-        ({"source": {}}, "'text' is missing"),
+        (
+            {"source": {"text": 3, "path": "", "line": 1}},
+            "an entry is damaged: TypeError: 'int' object is not subscriptable",
+        ),
+        ({"source": {}}, "an entry is damaged: KeyError: 'text'"),
+        ({"types": ["f64[:]"] * 65}, "'args' has more arguments than a kernel can have"),
+        ({"options": {"fp": "fast"}}, "'fp' has a value of a wrong type"),
         ({"grain": 99}, "'grain' has the value 99, which none has"),
     ],
 )
