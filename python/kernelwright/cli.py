@@ -55,6 +55,12 @@ def _warmup(args: argparse.Namespace) -> int:
         return 2
 
 
+def _doctor(args: argparse.Namespace) -> int:
+    from .commands.doctor import doctor
+
+    return doctor(args.json)
+
+
 def _ops(args: argparse.Namespace) -> int:
     from . import ops
 
@@ -116,6 +122,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("arguments", nargs=argparse.REMAINDER)
     listed = commands.add_parser("ops", help="list the operators of the registry, or tell all of one")
     listed.add_argument("name", nargs="?", metavar="NAMESPACE::NAME")
+    checked = commands.add_parser("doctor", help="tell what is here, what is missing, and what to do")
+    checked.add_argument("--json", action="store_true", help="print JSON, for reports of faults")
     add_cache_arguments(commands.add_parser("cache", help="look after the disk cache"))
     return parser
 
@@ -127,5 +135,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(args)
     if argv is None:  # run as a command, so `kw cache ls | head` must end without a traceback
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    of_commands = {"cache": run_cache, "explain": _explain, "ops": _ops, "warmup": _warmup}
+    of_commands = {"cache": run_cache, "doctor": _doctor, "explain": _explain, "ops": _ops, "warmup": _warmup}
     return of_commands[args.command](args)

@@ -31,8 +31,8 @@ def test_folder_sizes() -> None:
 
 
 def test_reports_top_level() -> None:
-    sample = {"docs/a.md": "", "setup.py": "", ".ci/run": "", "tests/x.py": "", "Makefile": ""}
-    tree.expect_reported(layout.check_top_level(sample), "docs:1", "setup.py:1")
+    sample = {"doc/a.md": "", "setup.py": "", ".ci/run": "", "tests/x.py": "", "Makefile": ""}
+    tree.expect_reported(layout.check_top_level(sample), "doc:1", "setup.py:1")
 
 
 def test_reports_subfolders() -> None:

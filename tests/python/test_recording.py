@@ -221,7 +221,7 @@ def test_files_that_are_no_manifests(tmp_path: Path, capsys: pytest.CaptureFixtu
             "an entry is damaged: TypeError: 'int' object is not subscriptable",
         ),
         ({"source": {}}, "an entry is damaged: KeyError: 'text'"),
-        ({"types": ["f64[:]"] * 65}, "'args' has more arguments than a kernel can have"),
+        ({"types": ["f64[:]"] * 65}, "'args' has the alias 64"),
         ({"options": {"fp": "fast"}}, "'fp' has a value of a wrong type"),
         ({"grain": 99}, "'grain' has the value 99, which none has"),
     ],

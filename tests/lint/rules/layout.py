@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 
 from .includes import BACKEND_FOLDERS, COMPILER, FOLDERS
 
-TOP_FILES = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "Makefile", "README.md", "SECURITY.md"}
-TOP_FOLDERS = {"compiler", "frontend", "runtime", "python", "tests", "bench", "third_party"}
+TOP_FILES = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "Makefile", "README.md", "LICENSE"}
+TOP_FOLDERS = {"compiler", "frontend", "runtime", "python", "tests", "bench", "third_party", "docs"}
 
 
 def _home(module: str) -> str:

@@ -1,0 +1,130 @@
+"""`kw doctor`: what kernelwright finds on this machine, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from .. import __version__, _core
+from ..cache_entries import entries
+
+_optional = {  # packages, and what lacks without them
+    "rich": "progress bars of `kw`",
+    "zstandard": "bundles .tar.zst of `kw cache export`",
+    "ml_dtypes": "bfloat16 arrays",
+}
+_tools = {"g++": "custom operators from C++ sources (aot)", "perf": "profiles of compiled kernels"}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cpu() -> str:
+    """Returns the name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _gpu() -> str:
+    """Returns the NVIDIA driver's version, or "" without one."""
+    try:
+        return Path("/sys/module/nvidia/version").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _compiles() -> str:
+    """Compiles, runs and checks a small kernel without the cache; returns the problem, or ""."""
+    import numpy as np
+
+    from .. import debug
+    from ..kernel import kernel
+
+    text = "def probe(x):\n    for i in range(x.shape[0]):\n        x[i] = x[i] + 1\n    return x\n"
+    try:
+        with debug("cache=off"):
+            found = kernel(text)(np.arange(5.0))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "" if found.tolist() == [1, 2, 3, 4, 5] else f"a kernel computed {found.tolist()}"
+
+
+def report() -> dict[str, Any]:
+    """Returns what there is, as values of JSON, with a list of problems: each says what to do."""
+    cached = entries()
+    problems = []
+    if problem := _core.cache_problem():
+        problems.append(f"the disk cache is not used: {problem}; set KW_CACHE_DIR to a directory of your own")
+    if problem := _core.threads_problem():
+        problems.append(problem)
+    if os.environ.get("KW_FROZEN") != "1" and (problem := _compiles()):
+        problems.append(f"kernels cannot be compiled: {problem}")
+    packages = {name: _version(name) for name in ("numpy", *_optional)}
+    tools = {name: shutil.which(name) for name in _tools}
+    missing = [f"{name}: {use}" for name, use in _optional.items() if packages[name] is None]
+    missing += [f"{name}: {use}" for name, use in _tools.items() if tools[name] is None]
+    return {
+        "kernelwright": __version__,
+        "build": _core.build_id,
+        "where": str(Path(_core.__file__).parent),
+        "python": f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})",
+        "system": platform.platform(),
+        "cpu": _cpu(),
+        "target": _core.target_class(),
+        "threads": _core.threads(),
+        "gpu": f"NVIDIA driver {_gpu()}; kernels for GPUs are not available yet" if _gpu() else "none",
+        "cache": {
+            "directory": _core.cache_directory(),
+            "entries": len(cached),
+            "bytes": sum(e.bytes for e in cached),
+            "of_this_build": sum(e.is_of_this_build for e in cached),
+        },
+        "packages": packages,
+        "tools": tools,
+        "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith("KW_")},
+        "missing": missing,
+        "problems": problems,
+    }
+
+
+def doctor(as_json: bool) -> int:
+    """Runs the command; returns 1 if something is wrong, not merely missing."""
+    found = report()
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return 1 if found["problems"] else 0
+    cache = found["cache"]
+    told = {
+        **{k: found[k] for k in ("kernelwright", "build", "where", "python", "system", "cpu", "target")},
+        "threads": found["threads"],
+        "gpu": found["gpu"],
+        "cache": f"{cache['directory']}: {cache['entries']} entries, {cache['of_this_build']} of this build, "
+        f"{cache['bytes']} bytes",
+        "packages": ", ".join(f"{k} {v}" for k, v in found["packages"].items() if v),
+        "environment": " ".join(f"{k}={v}" for k, v in found["environment"].items()) or "no variable KW_…",
+    }
+    for name, value in told.items():
+        print(f"{name:<13} {value}")
+    for lack in found["missing"]:
+        print(f"{'not here':<13} {lack}")
+    for problem in found["problems"]:
+        print(f"{'problem':<13} {problem}")
+    if not found["problems"]:
+        print(
+            "a kernel was compiled and ran: all is well" if "KW_FROZEN" not in os.environ else "all is well"
+        )
+    return 1 if found["problems"] else 0
