@@ -87,6 +87,12 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Returns the public names, with the words of the kernel language."""
+    lang = importlib.import_module(".lang", __name__)
+    return sorted({*__all__, *lang.attributes, "__version__"})
+
+
 def __getattr__(name: str) -> object:
     """Imports names of `_late` on demand, and returns the words of the kernel language: in a kernel `kw.sqrt`
     means the intrinsic and `kw.parallel` the loop.

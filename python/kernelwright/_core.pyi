@@ -1,5 +1,7 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Generic, overload
+
+from typing_extensions import ParamSpec, TypeVar
 
 from .explain import Explanation
 from .warmup import WarmedVersion
@@ -9,16 +11,24 @@ max_threads: int
 max_text: int
 unknown_trips: int
 
-class Kernel:
+P = ParamSpec("P", default=...)
+R = TypeVar("R", default=Any)
+
+class Kernel(Generic[P, R]):
+    """A compiled kernel. A call has the parameters of its function, and `out=` for arrays to write into."""
+
     __wrapped__: Any
     __name__: str
     __qualname__: str
     def __new__(
         cls, function: Any, fp: str = "default", debug: bool = False, unchecked: bool = False
     ) -> Kernel: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, *args: Any, out: Any, **kwargs: Any) -> R: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any: ...
-    def py(self, *args: Any, **kwargs: Any) -> Any: ...
+    def py(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
     def ir(self, *args: Any, stage: str = "lower", **keywords: Any) -> str: ...
     def llvm(self, *args: Any, **keywords: Any) -> str: ...
     def asm(self, *args: Any, **keywords: Any) -> str: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from . import _core, capture, kept_text, text  # noqa: F401 (the core calls capture at each first call)
 from ._core import Kernel
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from .warmup import WarmedVersion
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
 @overload
-def kernel(function: Callable[..., Any]) -> Kernel: ...
+def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
 @overload
 def kernel(
     function: str,
@@ -29,7 +33,7 @@ def kernel(
 @overload
 def kernel(
     *, fp: str = "default", debug: bool = False, unchecked: bool = False
-) -> Callable[[Callable[..., Any]], Kernel]: ...
+) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(
     function: Callable[..., Any] | str | None = None,
     *,
@@ -37,7 +41,7 @@ def kernel(
     debug: bool = False,
     unchecked: bool = False,
     scope: Mapping[str, object] | None = None,
-) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+) -> Any:
     """Turns a Python function in the kernel language into a compiled operator.
 
     Compiled at the first call for each combination of dtypes and ranks, and kept in the disk cache. `fp`
