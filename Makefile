@@ -2,6 +2,7 @@
 PY := .venv/bin/python
 CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
+BUILD := $(PY) third_party/cmake/build.py
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 WHEEL_CHECK := "import kernelwright as kw, numpy as np; print(kw.__file__, kw.kernel('def k(a):\n  a[0] += 2\n  return a')(np.ones(2)))"
 ALL_CORES := -n auto --dist worksteal
@@ -18,7 +19,7 @@ build/build.ninja: | setup
 	@cmake -S . -B build $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Release >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
 
 build: setup build/build.ninja
-	@ninja -C build --quiet
+	@$(BUILD) build
 
 demo: build
 	@$(PY) -m kernelwright.examples.demo $$($(PY) tests/seeds/reader.py build/seeds)
@@ -49,7 +50,7 @@ fuzz: build
 
 exhaustive: build
 	@cmake -S . -B build -DKW_EXHAUSTIVE=ON >/dev/null
-	@ninja -C build --quiet kw_exhaustive
+	@$(BUILD) build kw_exhaustive
 	@$(PY) tests/exhaustive/run.py $(STRIDE)
 
 mutants: setup
@@ -61,7 +62,7 @@ seeds: build
 bench: build
 	@third_party/install.sh bench
 	@cmake -S . -B build-bench $(CMAKE_FLAGS) -DKW_BENCH=ON -DKW_TESTS=OFF >/dev/null
-	@ninja -C build-bench --quiet
+	@$(BUILD) build-bench
 	@$(PY) bench/run.py $(ONLY)
 
 gallery: build
@@ -70,7 +71,7 @@ gallery: build
 
 asan: setup
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null
-	@ninja -C build-asan --quiet
+	@$(BUILD) build-asan
 	@$(MAKE) --no-print-directory -j2 asan-unit asan-python
 
 asan-unit:
@@ -83,7 +84,7 @@ asan-python:
 
 tsan: setup
 	@cmake -S . -B build-tsan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug -DKW_SANITIZE=thread >/dev/null
-	@ninja -C build-tsan --quiet kw_unit kernelwright_llvm
+	@$(BUILD) build-tsan kw_unit kernelwright_llvm
 	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Jit*:*Cache*:*Launch*:*Once*:*ThreadCount*:*Buffer*:*LoopKernel*:*Registry*'
 	@build-tsan/tests/kw_unit --gtest_brief=1 --gtest_filter='*Pool*:*Launch*:*Parallel*'
 

@@ -14,6 +14,21 @@ for made_from in "$packages" "$requirements" third_party/install.sh; do
 done
 [ $is_done = no ] || exit 0
 
+# runs a command and says every eight seconds that it still runs; shows its output if it fails
+patiently() {
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 &
+  running=$!
+  seconds=0
+  while kill -0 $running 2>/dev/null; do
+    sleep 1
+    seconds=$((seconds + 1))
+    [ $((seconds % 8)) != 0 ] || echo "  still at it after $seconds s"
+  done
+  wait $running || { status=$?; cat "$log" >&2; rm -f "$log"; exit $status; }
+  rm -f "$log"
+}
+
 # the packages of the list that are missing or too old
 unfit() {
   while read -r package least; do
@@ -36,8 +51,8 @@ if [ -n "$missing" ]; then
   fi
   echo "Installing Debian packages: $missing"
   export DEBIAN_FRONTEND=noninteractive
-  $as_root apt-get update -qq
-  $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+  patiently $as_root apt-get update -qq
+  patiently $as_root apt-get install -y -qq --no-install-recommends $missing
   missing=$(unfit | tr '\n' ' ')
   if [ -n "$missing" ]; then
     echo "kernelwright: apt has only versions that are too old ($packages names the minimal ones) of: $missing" >&2
@@ -48,7 +63,8 @@ fi
 python=${PYTHON:-python3}
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "kernelwright: $python is older than Python 3.10" >&2; exit 1; }
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$requirements"
+echo "Installing Python packages into .venv/"
+patiently .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$requirements"
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$PWD/build" >"$site/kernelwright-checkout.pth"
 # like the script of the wheel: with `python -m` the files of the working directory would come before kernelwright's own
