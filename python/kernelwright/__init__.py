@@ -45,11 +45,12 @@ def include_paths() -> list[str]:
 _late = {  # names that operators and their gradients need, imported on demand
     "Tensor": "tensor",
     "grad": "gradients",
-    "record": "recording",
+    "record": "warm.recording",
     "ops": "",
     "kernel_row": "operators",
     "register_op": "operators",
     "remove_op": "operators",
+    "testing": "",
     "value_and_grad": "gradients",
     "vjp": "gradients",
 }
@@ -81,6 +82,7 @@ __all__ = [
     "register_op",
     "remove_op",
     "set_threads",
+    "testing",
     "threads",
     "value_and_grad",
     "vjp",

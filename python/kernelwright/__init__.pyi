@@ -1,6 +1,7 @@
 """The public names of the package, for editors and type checkers."""
 
 from . import ops as ops
+from . import testing as testing
 from ._core import (
     Kernel as Kernel,
 )
@@ -268,11 +269,11 @@ from .operators import (
 from .operators import (
     remove_op as remove_op,
 )
-from .recording import (
-    record as record,
-)
 from .tensor import (
     Tensor as Tensor,
+)
+from .warm.recording import (
+    record as record,
 )
 
 __version__: str

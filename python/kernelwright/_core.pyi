@@ -4,7 +4,7 @@ from typing import Any, Generic, overload
 from typing_extensions import ParamSpec, TypeVar
 
 from .explain import Explanation
-from .warmup import WarmedVersion
+from .warm.warmup import WarmedVersion
 
 build_id: str
 max_threads: int

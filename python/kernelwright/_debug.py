@@ -46,6 +46,6 @@ if wrong := _core.target_error():
 if os.environ.get("KW_FROZEN", "") not in ("", "0", "1"):
     raise ValueError(f"KW_FROZEN is '{os.environ['KW_FROZEN']}', but must be 0 or 1")
 if path := os.environ.get("KW_RECORD"):
-    from .recording import start
+    from .warm.recording import start
 
     start(path)

@@ -46,7 +46,7 @@ def _warmup(args: argparse.Namespace) -> int:
     from .argument_types import ArgumentTypeError
     from .commands.kernel_files import WrongRequestError
     from .commands.warmup import warm
-    from .recording import ManifestError
+    from .warm.recording import ManifestError
 
     try:
         return warm(args.file, args.args, args.target, args.jobs)

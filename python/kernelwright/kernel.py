@@ -12,7 +12,7 @@ from ._core import Kernel
 
 if TYPE_CHECKING:
     from .explain import Explanation
-    from .warmup import WarmedVersion
+    from .warm.warmup import WarmedVersion
 
 
 P = ParamSpec("P")
@@ -113,7 +113,7 @@ def _with_examples(
     """Replaces texts among arguments, such as "f32[:, :]", by examples of these types."""
     if not args and not keywords:
         return (), {}
-    from .warmup import with_examples
+    from .warm.warmup import with_examples
 
     return with_examples(self, args, keywords)
 
@@ -163,7 +163,7 @@ def _warmup(
     made or found. Raises what a call would raise for these types, TypeError for a missing type, and
     ValueError for a text that is no type, or an unknown target.
     """
-    from .warmup import warmup
+    from .warm.warmup import warmup
 
     return warmup(self, types, named, target)
 

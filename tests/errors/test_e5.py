@@ -18,8 +18,9 @@ import pytest
 from diagnostics import check_error, tidy, with_silence
 
 import kernelwright as kw
-from kernelwright import DeviceError, _core, _core_testing, cache_entries
+from kernelwright import DeviceError, _core, _core_testing
 from kernelwright.mindspore import context
+from kernelwright.warm import cache_entries
 
 PROGRAM = """\
 import warnings

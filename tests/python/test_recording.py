@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import _core, argument_types, cli, manifest, recording
+from kernelwright import _core, argument_types, cli
 from kernelwright.commands.workers import in_processes
+from kernelwright.warm import manifest, recording
 
 PROGRAM = """
 import sys
@@ -178,6 +179,25 @@ def test_a_stretch_of_a_program(tmp_path: Path) -> None:
     fresh()(np.ones(1, "i8"))
     assert names(outer) == [("doubled", ["f32[:]"]), ("doubled", ["i32[:]"])]
     assert names(inner) == [("doubled", ["f64[:]"])]
+
+
+def test_a_cached_kernel_without_its_text(program: Path) -> None:
+    """It runs while it is recorded, and its entry says why it cannot be made."""
+    path, caller = program.parent / "m.json", program.parent / "caller.py"
+    caller.write_text("import numpy as np\nimport program\nprint(program.first(np.ones(2))[1])\n")
+    assert run(caller, "cache") == "3.5\n"
+    program.write_text("#" + program.read_text())  # newer than the bytecode, which Python then does not use
+    assert run(caller, "cache") == "3.5\n"
+    (bytecode,) = (program.parent / "__pycache__").glob("program.*.pyc")
+    bytecode.rename(program.with_suffix(".pyc"))
+    program.unlink()
+    assert run(caller, "cache", KW_RECORD=str(path)) == "3.5\n"
+    (entry,) = manifest.load(str(path))
+    assert entry["source"]["text"] == "" and len(entry["source"]["callees"]) == 1
+    with pytest.raises(
+        recording.ManifestError, match=r"^this Python makes no function of the text at .*:13$"
+    ):
+        manifest.compile_entry(entry)
 
 
 def test_warm_ups_are_recorded_and_compiled_for_other_targets(tmp_path: Path) -> None:

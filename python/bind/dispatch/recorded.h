@@ -1,5 +1,5 @@
 // Requests and texts of kernels ↔ values of JSON, for manifests of warm-ups. Knows no files: kernelwright's
-// recording and manifest read and write them.
+// warm/recording and warm/manifest read and write them.
 #pragma once
 
 #include "bind/dispatch/state.h"

@@ -9,8 +9,8 @@ import time
 from typing import Any
 
 from .. import _core
-from ..cache_entries import Entry, entries, export, import_bundle, path_of, preimage_of
 from ..errors import KernelError
+from ..warm.cache_entries import Entry, entries, export, import_bundle, path_of, preimage_of
 
 
 def _shown(name: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, _core
-from ..cache_entries import entries
+from ..warm.cache_entries import entries
 
 _optional = {  # packages, and what lacks without them
     "rich": "progress bars of `kw`",

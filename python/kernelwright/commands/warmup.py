@@ -10,8 +10,8 @@ from typing import Any
 
 from .. import _core
 from ..argument_types import split
-from ..manifest import compile_entry, load
-from ..warmup import WarmedVersion
+from ..warm.manifest import compile_entry, load
+from ..warm.warmup import WarmedVersion
 from .kernel_files import kernels_of, split_request
 from .progress import progress
 from .workers import in_processes

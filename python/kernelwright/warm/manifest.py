@@ -1,15 +1,15 @@
-"""Manifests (kernelwright.recording) → compiled kernels, without the program that was recorded."""
+"""Manifests (recording.py) → compiled kernels, without the program that was recorded."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from . import _core
-from .argument_types import signature
-from .capture import identity_of
+from .. import _core
+from ..argument_types import signature
+from ..capture import identity_of
+from ..source import code_of_text
 from .recording import HEAD, ManifestError, bytecode, options_of
-from .source import code_of_text
 from .warmup import WarmedVersion
 
 _bodies = ("main", "plain", "overlapping")

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import _core
-from .argument_types import described
-from .capture import identity_of
-from .source import class_of, code_of_text
+from .. import _core
+from ..argument_types import described
+from ..capture import identity_of
+from ..source import class_of, code_of_text
 
 HEAD = '{"format": "kernelwright manifest 1", "versions": ['
 _TAIL = "\n]}\n"

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from . import _core
-from .argument_types import described, numpy_names
-from .errors import KernelError, make_error
+from .. import _core
+from ..argument_types import described, numpy_names
+from ..errors import KernelError, make_error
 
 _file_name = re.compile(r"([0-9a-f]{32})\.kwa")
 _contents = "bundle.json"

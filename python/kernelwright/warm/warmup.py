@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import _core
-from ._core import Kernel
-from .argument_types import ArgumentTypeError, annotated, example
+from .. import _core
+from .._core import Kernel
+from ..argument_types import ArgumentTypeError, annotated, example
 
 
 @dataclass(frozen=True)
