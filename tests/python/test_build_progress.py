@@ -1,4 +1,4 @@
-"""third_party/cmake/build.py: a build is never silent, and what fails is shown whole."""
+"""third_party/cmake/run_ninja.py: a build is never silent, and what fails is shown whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "third_party" / "cmake" / "build.py"
+SCRIPT = Path(__file__).parents[2] / "third_party" / "cmake" / "run_ninja.py"
 RULES = """\
 rule slow
   command = sleep 1 && touch $out

@@ -1,6 +1,6 @@
 """Runs ninja and shows how far it is: one line that changes in a terminal, else a line every few seconds.
 
-    build.py FOLDER [TARGET…]
+    run_ninja.py FOLDER [TARGET…]
 
 What fails, and every other line that ninja prints, is shown whole. The status is that of ninja.
 """
