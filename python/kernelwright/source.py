@@ -223,28 +223,40 @@ def code_of_text(
         tree = ast.parse(f"if True:\n{text}" if text[:1] in (" ", "\t") else text)
         body = tree.body[0].body if isinstance(tree.body[0], ast.If) else tree.body
         found = body[0]
-        if not isinstance(found, ast.FunctionDef):
-            return None
-        imports = [f"import a as {name}" for name in modules if name.isidentifier()]
-        around = ast.parse("\n".join(imports))
-        place = around.body
-        if flags & inspect.CO_NESTED:
-            outer = ast.parse(
-                "\n".join(["def outer():", *(f"    {name} = None" for name in free), "    pass"])
-            )
-            place.append(outer.body[0])
-            place = place[-1].body  # type: ignore[attr-defined]
-        if owner:
-            place.append(ast.parse(f"class {owner}:\n    pass").body[0])
-            place = place[-1].body  # type: ignore[attr-defined]
+    except (SyntaxError, ValueError, IndexError):
+        return None
+    if not isinstance(found, ast.FunctionDef):
+        return None
+    outer = [f"    {name} = None" for name in free] if flags & inspect.CO_NESTED else None
+    return _compiled_in(found, modules, outer, owner, flags)
+
+
+def _compiled_in(
+    found: ast.FunctionDef, modules: list[str], outer: list[str] | None, owner: str, flags: int
+) -> types.CodeType | None:
+    """Returns the code object of a definition in a module with these imports, inside a function that begins
+    with the lines `outer`, or at the top level if it is None, and inside the class `owner`, unless it is "".
+    """
+    around = ast.parse("\n".join(f"import a as {name}" for name in modules if name.isidentifier()))
+    place, names = around.body, [found.name]
+    if owner:
+        names.insert(0, owner)
+    if outer is not None:
+        names.insert(0, "outer")
+        place.append(ast.parse("\n".join(["def outer():", *outer, "    pass"])).body[0])
+        place = place[-1].body  # type: ignore[attr-defined]
+    if owner:
+        place.append(ast.parse(f"class {owner}:\n    pass").body[0])
+        place[-1].body = [found]  # type: ignore[attr-defined]
+    else:
         place.append(found)
+    try:
         code: types.CodeType | None = compile(
             around, "<kernel>", "exec", flags=flags & _future_mask, dont_inherit=True
         )
-    except (SyntaxError, ValueError, IndexError):
+    except (SyntaxError, ValueError):
         return None
-    scopes = [*(["outer"] if flags & inspect.CO_NESTED else []), *([owner] if owner else [])]
-    for name in (*scopes, found.name):
+    for name in names:
         code = _find_code(code, name)
     return code
 
@@ -253,30 +265,12 @@ def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, impor
     """Returns whether the definition, inside its class and a scope with its free variables, compiles to
     `code`.
     """
-    lines = [f"import a as {name}" for name in imported if name in code.co_names and name.isidentifier()]
     free = code.co_freevars
     # a name that the code reads as a global is global, even if the enclosing scope binds it
-    lines += [
-        "def outer():",
-        *(f"    global {name}" for name in code.co_names if name.isidentifier() and name not in free),
-    ]
-    lines += [f"    {name} = None" for name in free]
-    lines += [f"    class {owner or 'a'}:", "        pass"]
-    tree = ast.parse("\n".join(lines))
-    scope = tree.body[-1]
-    assert isinstance(scope, ast.FunctionDef) and isinstance(scope.body[-1], ast.ClassDef)
-    if owner:
-        scope.body[-1].body = [found]
-    else:
-        scope.body[-1] = found
-    flags = code.co_flags & _future_mask
-    try:
-        compiled = compile(tree, "<kernel>", "exec", flags=flags, dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return False
-    fresh: types.CodeType | None = compiled
-    for name in ("outer", *([owner] if owner else []), code.co_name):
-        fresh = _find_code(fresh, name)
+    outer = [f"    global {name}" for name in code.co_names if name.isidentifier() and name not in free]
+    outer += [f"    {name} = None" for name in free]
+    modules = [name for name in imported if name in code.co_names]
+    fresh = _compiled_in(found, modules, outer, owner, code.co_flags)
     if fresh is None or not _equal_code(fresh, code):
         return False
     return _lines(fresh, 1, found.lineno) == _lines(code, code.co_firstlineno, found.lineno)
