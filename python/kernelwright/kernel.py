@@ -280,10 +280,10 @@ def _ptx(self: Kernel, *_: Any, **__: Any) -> str:
 
 
 def _no_gpu(method: str) -> BaseException:
-    from .errors import make_error
+    from .errors import placeless_error
 
     message = f"kernels run on the CPU alone, `.{method}()` is not available yet"
-    return make_error("UnsupportedError", "E102", f"error[E102]: {message}", message, "", 0, 0, 0, "", "")
+    return placeless_error("UnsupportedError", "E102", message)
 
 
 _methods: dict[str, Callable[..., Any]] = {

@@ -138,6 +138,12 @@ def make_error(
     return error
 
 
+def placeless_error(class_name: str, code: str, message: str, help_text: str = "") -> KernelError:
+    """Returns the exception for an error that belongs to no line of a kernel."""
+    rendered = f"error[{code}]: {message}" + (f"\n      = help: {help_text}" if help_text else "")
+    return make_error(class_name, code, rendered, message, "", 0, 0, 0, "", "")
+
+
 def note_call(error: BaseException, call: str) -> None:
     """Adds the call to an error about it; called by the core for every error that a call raises.
 

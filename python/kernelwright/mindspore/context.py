@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from .. import _core
-from ..errors import make_error
+from ..errors import placeless_error
 from .missing import missing
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
@@ -23,8 +23,7 @@ def has_cuda_device() -> bool:
 
 
 def _device_error(why: str, help_text: str) -> Exception:
-    rendered = f"error[E501]: {why}\n      = help: {help_text}"
-    return make_error("DeviceError", "E501", rendered, why, "", 0, 0, 0, "", "")
+    return placeless_error("DeviceError", "E501", why, help_text)
 
 
 def decide_device(device: str | None) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import _core
 from ...capture import with_akg_words
-from ...errors import KernelError, make_error
+from ...errors import KernelError, placeless_error
 from ...kernel import kernel as kw_kernel
 from ..common import dtype as mstype
 from . import kernel_check
@@ -27,8 +27,7 @@ Types = list[tuple[str, tuple[int, ...]]]  # dtypes and shapes of outputs
 
 
 def unsupported(message: str, help_text: str) -> Exception:
-    rendered = f"error[E102]: {message}\n      = help: {help_text}"
-    return make_error("UnsupportedError", "E102", rendered, message, "", 0, 0, 0, "", "")
+    return placeless_error("UnsupportedError", "E102", message, help_text)
 
 
 def plain_function(func: Any) -> Any:
