@@ -114,42 +114,49 @@ std::vector<std::string> held_versions(py::handle kernel) {
   return out;
 }
 
-/// Returns the kernel name in a file of the cache, and the file's state. Only its bytes decide whether it is
-/// damaged.
-std::pair<std::string, std::string> judge_entry(const Hash128 &key) {
+/// What the bytes of an entry tell of it; only they decide whether it is damaged.
+struct Judged {
+  std::string state, name = "?", preimage{};  ///< preimage: of the key
+};
+
+Judged judge_bytes(std::string_view bytes) {
+  if (is_of_another_version(bytes)) return {"of another version"};
+  auto artifact = deserialize(bytes);
+  if (!artifact) return {"damaged"};
+  return {"sound", artifact->name, artifact->key};
+}
+
+/// Judges a file of the cache, which may also have a wrong mode or hold another entry than its name says.
+Judged judge_entry(const Hash128 &key) {
   StoredEntry stored = process_jit().cache().inspect(key);
-  if (!stored.is_readable) return {"?", "not readable"};
-  if (!stored.bytes) return {"?", "damaged"};
-  if (is_of_another_version(*stored.bytes)) return {"?", "of another version"};
-  auto artifact = deserialize(*stored.bytes);
-  if (!artifact) return {"?", "damaged"};
-  if (hash_bytes(artifact->key) != key) return {artifact->name, "damaged"};
-  return {artifact->name, stored.is_private ? "sound" : "not private"};
+  if (!stored.is_readable) return {"not readable"};
+  if (!stored.bytes) return {"damaged"};
+  Judged found = judge_bytes(*stored.bytes);
+  if (found.state != "sound") return found;
+  if (hash_bytes(found.preimage) != key) return {"damaged", found.name};
+  if (!stored.is_private) found.state = "not private";
+  return found;
 }
 
-/// Returns (state, kernel name, preimage of the key, key) of the bytes of an entry, wherever they are from.
-/// What is damaged or of another version has the state alone.
+/// Returns a text of a file, which may be arbitrary bytes.
+py::object shown(const std::string &text) {
+  return py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+/// Returns (state, key) of the bytes of an entry, wherever they are from; the key is "" unless it is sound.
 py::tuple read_entry(const py::bytes &bytes) {
-  std::string_view view(bytes);
-  if (is_of_another_version(view)) return py::make_tuple("of another version", "", "", "");
-  auto artifact = deserialize(view);
-  if (!artifact) return py::make_tuple("damaged", "", "", "");
-  auto text = [](const std::string &s) {
-    return py::reinterpret_steal<py::str>(
-        PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"));
-  };
-  return py::make_tuple("sound", text(artifact->name), text(artifact->key), hash_bytes(artifact->key).text());
+  Judged found = judge_bytes(std::string_view(bytes));
+  return py::make_tuple(found.state, found.state == "sound" ? hash_bytes(found.preimage).text() : "");
 }
 
-/// Returns (key, bytes, last use in seconds since 1970, kernel name, state) for each entry of the cache.
+/// Returns (key, bytes, last use in seconds since 1970, kernel name, state, preimage of the key) for each
+/// entry of the cache; the preimage is "" for damaged ones and those of another version.
 py::list cache_list() {
   py::list out;
   for (const CacheEntry &e : process_jit().cache().list()) {
-    auto [name, state] = judge_entry(Hash128::parse(e.key).value());
-    // the name in a file may be arbitrary bytes
-    auto shown = py::reinterpret_steal<py::str>(
-        PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
-    out.append(py::make_tuple(e.key, e.bytes, e.used, shown, state));
+    Judged found = judge_entry(Hash128::parse(e.key).value());
+    out.append(py::make_tuple(e.key, e.bytes, e.used, shown(found.name), found.state, shown(found.preimage)));
   }
   return out;
 }

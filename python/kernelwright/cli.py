@@ -9,8 +9,6 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands.cache import add_arguments as add_cache_arguments
-from .commands.cache import run as run_cache
 from .errors import DeviceError
 
 
@@ -55,6 +53,12 @@ def _warmup(args: argparse.Namespace) -> int:
         return 2
 
 
+def _cache(args: argparse.Namespace) -> int:
+    from .commands.cache import run
+
+    return run(args)
+
+
 def _doctor(args: argparse.Namespace) -> int:
     from .commands.doctor import doctor
 
@@ -70,6 +74,35 @@ def _ops(args: argparse.Namespace) -> int:
         print(f"kw ops: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _add_cache_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the actions to the parser of `kw cache`."""
+    actions = parser.add_subparsers(dest="action", required=True)
+    names = "names of kernels, or beginnings of keys"
+
+    def add(name: str, told: str, takes: str = "", json_too: bool = False) -> argparse.ArgumentParser:
+        action = actions.add_parser(name, help=told, description=told[0].upper() + told[1:] + ".")
+        if takes:
+            action.add_argument("names", metavar="NAME", nargs=takes, help=names)
+        if json_too:
+            action.add_argument("--json", action="store_true", help="print JSON")
+        return action
+
+    add("ls", "list entries, the last used last: size, last use, target, types", "*", json_too=True)
+    add("info", "tell all of entries, with the lines of their keys", "+", json_too=True)
+    add("rm", "remove entries", "+")
+    add("prune", "remove leftovers of killed processes, and the oldest entries beyond KW_CACHE_SIZE")
+    add("verify", "check all entries, and remove the damaged ones", json_too=True)
+    add("clear", "remove all entries")
+    for name, told in (
+        ("export", "write entries to a folder, a .tar or a .tar.zst for other machines"),
+        ("import", "store the entries of a bundle that `kw cache export` wrote, after a check of all"),
+    ):
+        action = add(name, told)
+        action.add_argument("path", metavar="DIR|FILE.tar|FILE.tar.zst")
+        if name == "export":
+            action.add_argument("names", metavar="NAME", nargs="*", help=f"{names}; else all")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -124,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     listed.add_argument("name", nargs="?", metavar="NAMESPACE::NAME")
     checked = commands.add_parser("doctor", help="tell what is here, what is missing, and what to do")
     checked.add_argument("--json", action="store_true", help="print JSON, for reports of faults")
-    add_cache_arguments(commands.add_parser("cache", help="look after the disk cache"))
+    _add_cache_arguments(commands.add_parser("cache", help="look after the disk cache"))
     return parser
 
 
@@ -135,5 +168,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(args)
     if argv is None:  # run as a command, so `kw cache ls | head` must end without a traceback
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    of_commands = {"cache": run_cache, "doctor": _doctor, "explain": _explain, "ops": _ops, "warmup": _warmup}
+    of_commands = {"cache": _cache, "doctor": _doctor, "explain": _explain, "ops": _ops, "warmup": _warmup}
     return of_commands[args.command](args)

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _core
 from ..errors import KernelError
-from ..warm.cache_entries import Entry, entries, export, import_bundle, path_of, preimage_of
+from ..warm.cache_entries import Entry, entries, export, import_bundle, path_of
 
 
 def _shown(name: str) -> str:
@@ -60,14 +60,7 @@ def _info(args: argparse.Namespace) -> int:
     found = entries(args.names)
     if not found:
         return _missing(args.names)
-    told = [
-        {
-            **e.as_dict(),
-            "file": str(path_of(e.key)),
-            "key_lines": preimage_of(e.key).splitlines() if e.target else [],
-        }
-        for e in found
-    ]
+    told = [{**e.as_dict(), "file": str(path_of(e.key)), "key_lines": e.key_lines} for e in found]
     if args.json:
         _print_json(told)
         return 0
@@ -161,32 +154,3 @@ def run(args: argparse.Namespace) -> int:
     except (KernelError, OSError) as error:
         print(f"kw cache: {error}", file=sys.stderr)
         return 1
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the actions to the parser of `kw cache`."""
-    actions = parser.add_subparsers(dest="action", required=True)
-    names = "names of kernels, or beginnings of keys"
-
-    def add(name: str, told: str, takes: str = "", json_too: bool = False) -> argparse.ArgumentParser:
-        action = actions.add_parser(name, help=told, description=told[0].upper() + told[1:] + ".")
-        if takes:
-            action.add_argument("names", metavar="NAME", nargs=takes, help=names)
-        if json_too:
-            action.add_argument("--json", action="store_true", help="print JSON")
-        return action
-
-    add("ls", "list entries, the last used last: size, last use, target, types", "*", json_too=True)
-    add("info", "tell all of entries, with the lines of their keys", "+", json_too=True)
-    add("rm", "remove entries", "+")
-    add("prune", "remove leftovers of killed processes, and the oldest entries beyond KW_CACHE_SIZE")
-    add("verify", "check all entries, and remove the damaged ones", json_too=True)
-    add("clear", "remove all entries")
-    for name, told in (
-        ("export", "write entries to a folder, a .tar or a .tar.zst for other machines"),
-        ("import", "store the entries of a bundle that `kw cache export` wrote, after a check of all"),
-    ):
-        action = add(name, told)
-        action.add_argument("path", metavar="DIR|FILE.tar|FILE.tar.zst")
-        if name == "export":
-            action.add_argument("names", metavar="NAME", nargs="*", help=f"{names}; else all")

@@ -19,7 +19,8 @@ from typing import IO, Any
 
 from .. import _core
 from ..argument_types import described, numpy_names
-from ..errors import KernelError, make_error
+from ..errors import KernelError, placeless_error
+from .warmup import BODIES
 
 _file_name = re.compile(r"([0-9a-f]{32})\.kwa")
 _contents = "bundle.json"
@@ -43,10 +44,11 @@ class Entry:
     target: str = ""
     options: tuple[str, ...] = ()
     is_of_this_build: bool = False
+    key_lines: tuple[str, ...] = ()  # they hold everything that could change its code
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns its fields as values of JSON."""
-        return asdict(self)
+        """Returns its fields, without the lines of its key, as values of JSON."""
+        return {name: value for name, value in asdict(self).items() if name != "key_lines"}
 
     @property
     def subject(self) -> str:
@@ -73,7 +75,7 @@ def _facts(preimage: str) -> dict[str, Any]:
     options += [name for name in ("debug", "unchecked") if lines[name] == "1"]
     return {
         "types": tuple(described(arguments)),
-        "body": ("main", "plain", "overlapping")[int(lines["body"])],
+        "body": BODIES[int(lines["body"])],
         "target": lines["machine"],
         "options": tuple(options),
         "is_of_this_build": lines["build"] == _core.build_id,
@@ -84,34 +86,26 @@ def path_of(key: str) -> Path:
     return Path(_core.cache_directory()) / f"{key}.kwa"
 
 
-def preimage_of(key: str) -> str:
-    """Returns the lines of the key of an entry, which hold everything that could change its code."""
-    return _core.read_entry(path_of(key).read_bytes())[2]
-
-
 def entries(wanted: Iterable[str] = ()) -> list[Entry]:
     """Returns the entries of the user's cache, the last used last: all, or those with these names of kernels
     or beginnings of keys.
     """
     names = list(wanted)
     out = []
-    for key, size, used, name, state in _core.cache_list():
+    for key, size, used, name, state, preimage in _core.cache_list():
         if names and name not in names and not any(len(n) >= 4 and key.startswith(n) for n in names):
             continue
-        facts: dict[str, Any] = {}
-        if state in ("sound", "not private"):
-            try:
-                facts = _facts(preimage_of(key))
-            except (OSError, ValueError, KeyError, IndexError):
-                facts = {}  # removed meanwhile, or of a writer whose lines we do not know
-        out.append(Entry(key, name, state, size, used, **facts))
+        try:
+            facts = _facts(preimage) if preimage else {}
+        except (ValueError, KeyError, IndexError):
+            facts = {}  # of a writer whose lines we do not know
+        out.append(Entry(key, name, state, size, used, key_lines=tuple(preimage.splitlines()), **facts))
     return out
 
 
 def refuse(message: str, help_text: str) -> KernelError:
     """Returns E509."""
-    rendered = f"error[E509]: {message}\n      = help: {help_text}"
-    return make_error("KernelValueError", "E509", rendered, message, "", 0, 0, 0, "", "")
+    return placeless_error("KernelValueError", "E509", message, help_text)
 
 
 def _needs_zstandard() -> Any:
@@ -228,7 +222,7 @@ def read_bundle(path: str) -> dict[str, bytes]:
         entry = _file_name.fullmatch(name)
         if not entry:
             raise refuse(f"'{path}' holds '{name}', which is no entry", again)
-        state, _, _, key = _core.read_entry(data)
+        state, key = _core.read_entry(data)
         if state != "sound":
             raise refuse(f"the entry {entry[1]} of '{path}' is {state}", again)
         if key != entry[1]:
@@ -245,7 +239,7 @@ def import_bundle(path: str) -> tuple[int, int]:
     All are checked before the first is stored. Raises KernelValueError (E509), and OSError.
     """
     found = read_bundle(path)
-    known = {e.key for e in entries() if e.state == "sound"}
+    known = {key for key, _, _, _, state, _ in _core.cache_list() if state == "sound"}
     for key, data in found.items():
         if key not in known and (problem := _core.cache_store(key, data)):
             raise OSError(problem)

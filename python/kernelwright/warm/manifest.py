@@ -9,10 +9,8 @@ from .. import _core
 from ..argument_types import signature
 from ..capture import identity_of
 from ..source import code_of_text
-from .recording import HEAD, ManifestError, bytecode, options_of
-from .warmup import WarmedVersion
-
-_bodies = ("main", "plain", "overlapping")
+from .recording import FORMAT, ManifestError, bytecode, options_of
+from .warmup import BODIES, WarmedVersion
 
 
 def load(path: str) -> list[dict[str, Any]]:
@@ -22,7 +20,7 @@ def load(path: str) -> list[dict[str, Any]]:
     try:
         found = json.loads(text)
         versions = found["versions"]
-        known = found["format"] == json.loads(HEAD + "]}")["format"] and all(
+        known = found["format"] == FORMAT and all(
             isinstance(v["kernel"], str) and all(isinstance(t, str) for t in v["types"]) for v in versions
         )
     except (ValueError, KeyError, TypeError):
@@ -70,9 +68,9 @@ def compile_entry(entry: dict[str, Any]) -> list[WarmedVersion]:
     """
     made = []
     try:
-        if entry["body"] not in _bodies:
+        if entry["body"] not in BODIES:
             raise ManifestError(f"'{entry['body']}' is no body of a kernel")
-        body = _bodies.index(entry["body"])
+        body = BODIES.index(entry["body"])
         request = {
             "name": entry["kernel"],
             "identity": _identity(entry),
@@ -87,7 +85,7 @@ def compile_entry(entry: dict[str, Any]) -> list[WarmedVersion]:
         for number in (0, 1) if body == 0 else (body,):
             request["options"] = options_of(entry, number)
             row = _core.compile_recorded(request, entry["source"])
-            made.append(WarmedVersion(entry["kernel"], entry["target"], _bodies[number], *row))
+            made.append(WarmedVersion(entry["kernel"], entry["target"], BODIES[number], *row))
     except (KeyError, TypeError, AttributeError) as error:
         raise ManifestError(f"an entry is damaged: {type(error).__name__}: {error}") from error
     return made

@@ -19,8 +19,10 @@ from .. import _core
 from ..argument_types import described
 from ..capture import identity_of
 from ..source import class_of, code_of_text
+from .warmup import BODIES
 
-HEAD = '{"format": "kernelwright manifest 1", "versions": ['
+FORMAT = "kernelwright manifest 1"
+_HEAD = f'{{"format": "{FORMAT}", "versions": ['
 _TAIL = "\n]}\n"
 
 
@@ -60,9 +62,12 @@ def entry_of(
     functions: list[tuple[types.FunctionType, types.CodeType]],
 ) -> dict[str, Any]:
     """Returns a version as a manifest holds it. What has its default value is left out."""
-    entry = {"kernel": request["name"], "types": described(request["args"]), "body": "main"}
-    entry["body"] = ("main", "plain", "overlapping")[request["options"]["body"]]
-    entry["target"] = request["target"]
+    entry = {
+        "kernel": request["name"],
+        "types": described(request["args"]),
+        "body": BODIES[request["options"]["body"]],
+        "target": request["target"],
+    }
     if "grain" in request:
         entry["grain"] = request["grain"]
     options = {k: v for k, v in request["options"].items() if k != "body" and v != _defaults[k]}
@@ -103,8 +108,8 @@ class Recorder:
             file.seek(0)
             text = file.read().decode()
             if not text:
-                file.write((HEAD + _TAIL).encode())
-            elif not text.startswith(HEAD) or not text.endswith(_TAIL):
+                file.write((_HEAD + _TAIL).encode())
+            elif not text.startswith(_HEAD) or not text.endswith(_TAIL):
                 raise ManifestError(f"'{path}' is no manifest of kernelwright: record into another file")
         self._known.update(line.rstrip(",") for line in text.splitlines()[1:-1])
 
@@ -120,7 +125,7 @@ class Recorder:
         with open(self.path, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             end = file.seek(0, os.SEEK_END) - len(_TAIL)
-            comma = "," if end > len(HEAD) else ""
+            comma = "," if end > len(_HEAD) else ""
             # one write over the tail, so that a killed process leaves a whole file
             os.pwrite(file.fileno(), f"{comma}\n{line}{_TAIL}".encode(), end)
         self._known.add(line)

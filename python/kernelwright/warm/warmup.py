@@ -10,6 +10,9 @@ from .. import _core
 from .._core import Kernel
 from ..argument_types import ArgumentTypeError, annotated, example
 
+BODIES = ("main", "plain", "overlapping")
+"""The bodies of a version, in the order of the core."""
+
 
 @dataclass(frozen=True)
 class WarmedVersion:
