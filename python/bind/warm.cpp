@@ -36,18 +36,18 @@ class WarmUp {
     Request r = k_.request(signature_of(f.words), Body::main);
     r.target = target;
     CallPlan plan;
-    auto obtain = [&] { return (plan.main = k_.obtain(r)) != nullptr; };
-    if (!timed(name, r, obtain)) return false;
+    plan.main = obtain(name, r);
+    if (!plan.main) return false;
     // only the artifact says which arguments are written
     for (const ParamRecord &p : plan.main->artifact().params) plan.has_inout |= p.mode == ParamMode::inout;
     if (plan.has_inout && !check_written(k_, plan, f)) return false;
     if (f.same_views && !f.overlaps) {
       f.add_alias_words(f.arg_count, f.out_count);
       r.signature = signature_of(f.words);
-      if (!timed(name, r, obtain)) return false;
+      if (!obtain(name, r)) return false;
     }
     r.options.body = Body::plain;
-    return timed(name, r, obtain);
+    return obtain(name, r) != nullptr;
   }
 
   /// Makes the plan of such calls in this process, from what compile_for stored. Returns false with an
@@ -62,15 +62,15 @@ class WarmUp {
   py::list made() { return std::move(made_); }
 
  private:
-  /// Runs a step that obtains the body of a request, and lists it if it succeeds.
-  template <class Step>
-  bool timed(const std::string &target, const Request &r, Step &&step) {
+  /// Obtains the body of a request and lists it; null with an exception.
+  std::shared_ptr<const LoadedKernel> obtain(const std::string &target, const Request &r) {
     double begin = now_ms();
-    bool is_stored = process_jit().find(r) != nullptr;
-    if (!step()) return false;
+    bool was_stored = false;
+    auto kernel = k_.obtain(r, &was_stored);
+    if (!kernel) return nullptr;
     const char *body = r.options.body == Body::main ? "main" : "plain";
-    made_.append(py::make_tuple(target, body, key_of(r).text(), is_stored, now_ms() - begin));
-    return true;
+    made_.append(py::make_tuple(target, body, key_of(r).text(), was_stored, now_ms() - begin));
+    return kernel;
   }
 
   KernelState &k_;

@@ -273,10 +273,12 @@ static bool log_slow_compile(const KernelState &k, double seconds) {
   return bool(done);
 }
 
-std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r) {
+std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *was_stored) {
   SourceText source;
   // a cache hit needs no source text, except for a recorder
-  if (auto kernel = process_jit().find(r)) {
+  auto stored = process_jit().find(r);
+  if (was_stored) *was_stored = stored != nullptr;
+  if (auto kernel = std::move(stored)) {
     if (!is_recording_versions()) return kernel;
     if (!read_source(source)) {
       // what the cache serves runs without its text; the manifest then says that it has none

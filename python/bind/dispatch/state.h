@@ -246,8 +246,9 @@ class KernelState {
 
   /// Returns the request for one body of the specialization for `signature`, for the present target.
   Request request(const Signature &signature, Body body) const;
-  /// Returns a body from memory, from disk or by compilation; null with a Python exception.
-  std::shared_ptr<const LoadedKernel> obtain(const Request &r);
+  /// Returns a body from memory, from disk or by compilation; null with a Python exception. Sets
+  /// `was_stored`, if given, to whether it was on disk.
+  std::shared_ptr<const LoadedKernel> obtain(const Request &r, bool *was_stored = nullptr);
   /// Checks the text without types. Returns false with a Python exception if it has errors.
   bool check();
   /// Reads the source text (kernelwright.source). Returns false if Python raised.
