@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/affine.h"
-#include "ir/wide_int.h"
+#include "ir/integers/wide_int.h"
 
 namespace kw {
 

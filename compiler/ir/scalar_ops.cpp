@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/integers/integer_ops.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -127,85 +128,13 @@ T float_binary(BinOp op, T a, T b) {
 
 Value apply_float(BinOp op, const Value &a, const Value &b) {
   // double holds every value of each float type, so that the comparison is exact
-  if (op >= BinOp::lt) return from_int(DType::b1, compare(op, to_double(a), to_double(b)));
+  if (op >= BinOp::lt) return wrap_integer(DType::b1, compare(op, to_double(a), to_double(b)));
   if (a.dtype == DType::f32) return from_float(float_binary(op, to_float(a), to_float(b)));
   if (a.dtype == DType::f64) return from_double(DType::f64, float_binary(op, to_double(a), to_double(b)));
   // the 16-bit formats compute in float32 and round after every operation; for + - * / this is correctly
   // rounded
   auto x = static_cast<float>(to_double(a)), y = static_cast<float>(to_double(b));
   return from_double(a.dtype, float_binary(op, x, y));
-}
-
-/// Rounds toward negative infinity, as Python does. Handles a divisor of -1 separately: INT64_MIN / -1 traps.
-int64_t floor_div_int(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return static_cast<int64_t>(-static_cast<uint64_t>(a));
-  int64_t q = a / b;
-  return (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
-}
-int64_t floor_mod_int(int64_t a, int64_t b) {
-  if (b == 0 || b == -1) return 0;
-  int64_t r = a % b;
-  return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
-}
-
-/// Shifts a value. Counts outside the width shift out all bits: the result is 0, or the sign for a signed
-/// shr.
-Value shift(BinOp op, const Value &a, const Value &b) {
-  uint32_t width = bit_width(a.dtype);
-  bool in_range = is_signed_int(b.dtype) ? to_int(b) >= 0 && to_int(b) < width : b.bits < width;
-  if (op == BinOp::shl) return {a.dtype, in_range ? (a.bits << b.bits) & mask_of(a.dtype) : 0};
-  if (is_unsigned_int(a.dtype)) return {a.dtype, in_range ? a.bits >> b.bits : 0};
-  int64_t v = to_int(a);
-  return from_int(a.dtype, in_range ? v >> b.bits : v < 0 ? -1 : 0);
-}
-
-Value apply_integer(BinOp op, const Value &a, const Value &b) {
-  // the low bits of sums and products do not depend on signs: one unsigned word serves all integer types
-  bool is_signed = is_signed_int(a.dtype);
-  int64_t x = to_int(a), y = to_int(b);
-  auto wrap = [&](uint64_t v) { return Value{a.dtype, v & mask_of(a.dtype)}; };
-  auto less = [&] { return is_signed ? x < y : a.bits < b.bits; };
-  switch (op) {
-    case BinOp::add: return wrap(a.bits + b.bits);
-    case BinOp::sub: return wrap(a.bits - b.bits);
-    case BinOp::mul: return wrap(a.bits * b.bits);
-    case BinOp::floor_div:
-      return is_signed ? from_int(a.dtype, floor_div_int(x, y)) : wrap(b.bits ? a.bits / b.bits : 0);
-    case BinOp::floor_mod:
-      return is_signed ? from_int(a.dtype, floor_mod_int(x, y)) : wrap(b.bits ? a.bits % b.bits : 0);
-    case BinOp::min: return less() ? a : b;
-    case BinOp::max: return less() ? b : a;
-    case BinOp::bit_and: return wrap(a.bits & b.bits);
-    case BinOp::bit_or: return wrap(a.bits | b.bits);
-    case BinOp::bit_xor: return wrap(a.bits ^ b.bits);
-    case BinOp::shl:
-    case BinOp::shr: return shift(op, a, b);
-    case BinOp::lt: return from_int(DType::b1, less());
-    case BinOp::le: return from_int(DType::b1, less() || a.bits == b.bits);
-    case BinOp::eq: return from_int(DType::b1, a.bits == b.bits);
-    case BinOp::ne: return from_int(DType::b1, a.bits != b.bits);
-    case BinOp::true_div: break;
-  }
-  internal_error(__FILE__, __LINE__, "true division of integers");
-}
-
-/// Computes with bools by logic, as NumPy does: + is `or`, * is `and`.
-Value apply_bool(BinOp op, const Value &a, const Value &b) {
-  switch (op) {
-    case BinOp::add:
-    case BinOp::max:
-    case BinOp::bit_or: return {DType::b1, a.bits | b.bits};
-    case BinOp::mul:
-    case BinOp::min:
-    case BinOp::bit_and: return {DType::b1, a.bits & b.bits};
-    case BinOp::bit_xor:
-    case BinOp::ne: return {DType::b1, a.bits ^ b.bits};
-    case BinOp::eq: return {DType::b1, a.bits == b.bits};
-    case BinOp::lt: return {DType::b1, a.bits < b.bits};
-    case BinOp::le: return {DType::b1, a.bits <= b.bits};
-    default: internal_error(__FILE__, __LINE__, "arithmetic on bool");
-  }
 }
 
 /// Converts to an integer: truncates toward zero and saturates; NaN gives 0.
@@ -245,8 +174,7 @@ Value int_to_float(DType to, const Value &a) {
 
 Value from_int(DType t, int64_t v) {
   if (is_float(t)) return int_to_float(t, Value{DType::i64, static_cast<uint64_t>(v)});
-  if (t == DType::b1) return {t, v != 0};
-  return {t, static_cast<uint64_t>(v) & mask_of(t)};
+  return wrap_integer(t, v);
 }
 
 Value from_float(float v) { return {DType::f32, std::bit_cast<uint32_t>(v)}; }
@@ -262,12 +190,6 @@ Value from_double(DType t, double v) {
   }
 }
 
-int64_t to_int(const Value &v) {
-  if (!is_signed_int(v.dtype)) return static_cast<int64_t>(v.bits);
-  uint32_t unused = 64 - bit_width(v.dtype);
-  return static_cast<int64_t>(v.bits << unused) >> unused;
-}
-
 double to_double(const Value &v) {
   switch (v.dtype) {
     case DType::f64: return std::bit_cast<double>(v.bits);
@@ -279,20 +201,17 @@ double to_double(const Value &v) {
 }
 
 Value apply(UnOp op, const Value &a) {
-  switch (op) {
-    case UnOp::logical_not: return {DType::b1, a.bits ^ 1};
-    case UnOp::bit_not: return {a.dtype, ~a.bits & mask_of(a.dtype)};
-    case UnOp::neg:
-      if (is_float(a.dtype)) return {a.dtype, a.bits ^ (uint64_t{1} << (bit_width(a.dtype) - 1))};
-      return {a.dtype, -a.bits & mask_of(a.dtype)};
-  }
-  internal_error(__FILE__, __LINE__, "unknown unary operation");
+  if (op == UnOp::neg && is_float(a.dtype))
+    return {a.dtype, a.bits ^ (uint64_t{1} << (bit_width(a.dtype) - 1))};
+  return apply_integer(op, a);
 }
 
 Value apply(BinOp op, const Value &a, const Value &b) {
   ensure(a.dtype == b.dtype, "scalar operands of different dtypes");
   if (is_float(a.dtype)) return apply_float(op, a, b);
-  return a.dtype == DType::b1 ? apply_bool(op, a, b) : apply_integer(op, a, b);
+  ensure(is_integer_op(op, a.dtype),
+         a.dtype == DType::b1 ? "arithmetic on bool" : "true division of integers");
+  return apply_integer(op, a, b);
 }
 
 Value convert(DType to, const Value &a) {
@@ -304,9 +223,7 @@ Value convert(DType to, const Value &a) {
     if (is_float(to)) return from_double(to, v);
     return to == DType::b1 ? from_int(to, v != 0) : saturate(to, v);
   }
-  if (is_float(to)) return int_to_float(to, a);
-  return to == DType::b1 ? from_int(to, a.bits != 0)
-                         : Value{to, static_cast<uint64_t>(to_int(a)) & mask_of(to)};
+  return is_float(to) ? int_to_float(to, a) : convert_integer(to, a);
 }
 
 }  // namespace kw

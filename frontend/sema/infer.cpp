@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "ir/integers/wide_int.h"
 #include "ir/intrinsics.h"
 #include "ir/signature.h"
-#include "ir/wide_int.h"
 #include "support/text.h"
 
 namespace kw {

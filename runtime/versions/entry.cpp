@@ -2,10 +2,8 @@
 // fact fails, and a poisoned extent is an error. An operand that is not selected poisons nothing.
 #include "runtime/versions/entry.h"
 
-#include <cstring>
-
+#include "ir/integers/integer_ops.h"
 #include "ir/limits.h"
-#include "ir/scalar_ops.h"
 
 namespace kw {
 
@@ -14,13 +12,13 @@ namespace {
 /// One evaluation. Programs have no jumps, so it ends after one pass over the code; the first error stops it.
 class Machine {
  public:
-  Machine(const EntryProgram &p, const int64_t *dims, size_t dim_count, const uint64_t *scalars,
+  Machine(std::string_view code, const int64_t *dims, size_t dim_count, const uint64_t *scalars,
           size_t scalar_count)
-      : code_(p.code), dims_(dims), dim_count_(dim_count), scalars_(scalars), scalar_count_(scalar_count) {}
+      : code_(code), dims_(dims), dim_count_(dim_count), scalars_(scalars), scalar_count_(scalar_count) {}
 
-  EntryResult run() {
+  const EntryResult &run() {
     while (at_ < code_.size() && out_.error == EntryResult::Error::none) step(static_cast<Op>(code_[at_++]));
-    return std::move(out_);
+    return out_;
   }
 
  private:
@@ -81,8 +79,8 @@ class Machine {
       case Op::add: overflow = __builtin_add_overflow(a, b, &r); break;
       case Op::sub: overflow = __builtin_sub_overflow(a, b, &r); break;
       case Op::mul: overflow = __builtin_mul_overflow(a, b, &r); break;
-      case Op::floor_div: r = to_int(apply(BinOp::floor_div, x, y)); break;
-      case Op::floor_mod: r = to_int(apply(BinOp::floor_mod, x, y)); break;
+      case Op::floor_div: r = to_int(apply_integer(BinOp::floor_div, x, y)); break;
+      case Op::floor_mod: r = to_int(apply_integer(BinOp::floor_mod, x, y)); break;
       case Op::min: r = a < b ? a : b; break;
       case Op::max: r = a < b ? b : a; break;
       case Op::lt: r = a < b; break;
@@ -96,29 +94,23 @@ class Machine {
     push(r, overflow || a_poisoned || b_poisoned);
   }
 
-  /// Returns whether the byte `what` is a binary operation that is defined on integers or bool of dtype `t`.
-  static bool integer_operation(uint8_t what, DType t) {
-    if (what > static_cast<uint8_t>(BinOp::ne)) return false;
-    auto o = static_cast<BinOp>(what);
-    if (o == BinOp::true_div) return false;
-    return t != DType::b1 || (o != BinOp::sub && o != BinOp::floor_div && o != BinOp::floor_mod &&
-                              o != BinOp::shl && o != BinOp::shr);
-  }
-
   /// Applies an operation on integers of any width, as ir/scalar_ops defines it.
   void typed(Op op) {
     auto what = static_cast<uint8_t>(bytes(1));
     auto t = static_cast<DType>(bytes(1));
-    bool known = op == Op::apply_unary    ? what <= static_cast<uint8_t>(UnOp::logical_not)
-                 : op == Op::apply_binary ? integer_operation(what, t)
-                                          : what < static_cast<uint8_t>(DType::f16);
+    bool known = op == Op::apply_unary ? what <= static_cast<uint8_t>(UnOp::logical_not)
+                 : op == Op::apply_binary
+                     ? what <= static_cast<uint8_t>(BinOp::ne) && is_integer_op(static_cast<BinOp>(what), t)
+                     : what < static_cast<uint8_t>(DType::f16);
     if (!known || t >= DType::f16) return fail(EntryResult::Error::malformed);
-    auto value = [](DType of, int64_t v) { return from_int(of, v); };
     auto [b, b_poisoned] = pop();
-    if (op == Op::convert) return push(to_int(convert(t, value(static_cast<DType>(what), b))), b_poisoned);
-    if (op == Op::apply_unary) return push(to_int(apply(static_cast<UnOp>(what), value(t, b))), b_poisoned);
+    if (op == Op::convert)
+      return push(to_int(convert_integer(t, wrap_integer(static_cast<DType>(what), b))), b_poisoned);
+    if (op == Op::apply_unary)
+      return push(to_int(apply_integer(static_cast<UnOp>(what), wrap_integer(t, b))), b_poisoned);
     auto [a, a_poisoned] = pop();
-    push(to_int(apply(static_cast<BinOp>(what), value(t, a), value(t, b))), a_poisoned || b_poisoned);
+    Value r = apply_integer(static_cast<BinOp>(what), wrap_integer(t, a), wrap_integer(t, b));
+    push(to_int(r), a_poisoned || b_poisoned);
   }
 
   /// Pops one result of the program: an extent, a fact, bytes of workspace or the work estimate.
@@ -126,11 +118,12 @@ class Machine {
     auto [v, overflowed] = pop();
     switch (op) {
       case Op::out_extent:
-        out_.error_index = out_.extents.size();
+        out_.error_index = out_.extent_count;
         out_.error_value = v;
         if (overflowed || v >= max_extent) return fail(EntryResult::Error::overflow);
         if (v < 0) return fail(EntryResult::Error::negative_extent);
-        out_.extents.push_back(v);
+        if (out_.extent_count == out_.extent_values.size()) return fail(EntryResult::Error::malformed);
+        out_.extent_values[out_.extent_count++] = v;
         break;
       case Op::fact: out_.facts_hold = out_.facts_hold && !overflowed && v; break;
       case Op::workspace:
@@ -184,9 +177,9 @@ class Machine {
 
 }  // namespace
 
-EntryResult evaluate_entry(const EntryProgram &p, const int64_t *dims, size_t dim_count,
+EntryResult evaluate_entry(std::string_view code, const int64_t *dims, size_t dim_count,
                            const uint64_t *scalars, size_t scalar_count) {
-  return Machine(p, dims, dim_count, scalars, scalar_count).run();
+  return Machine(code, dims, dim_count, scalars, scalar_count).run();
 }
 
 }  // namespace kw

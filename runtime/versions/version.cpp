@@ -12,7 +12,7 @@ namespace {
 
 /// Returns the index of the first extent of an output with 2^46 or more elements; nothing if there is none.
 /// Each extent alone is already below 2^46.
-std::optional<size_t> too_large_output(const LoadedKernel &kernel, const std::vector<int64_t> &extents) {
+std::optional<size_t> too_large_output(const LoadedKernel &kernel, std::span<const int64_t> extents) {
   size_t at = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (p.mode != ParamMode::out) continue;
@@ -79,12 +79,12 @@ static bool enter(const LoadedKernel &kernel, const CallSizes &sizes, EntryResul
   }
   // a trip count depends on data, so the estimate is no bound: the call counts as the longest possible
   if (!program.bounded) r.work = INT64_MAX;
-  if (r.extents.size() != output_dims(kernel)) {  // a program of another writer
+  if (r.extent_count != output_dims(kernel)) {  // a program of another writer
     r.error = EntryResult::Error::malformed;
     error = entry_error(kernel, r);
     return false;
   }
-  auto large = too_large_output(kernel, r.extents);
+  auto large = too_large_output(kernel, r.extents());
   if (large) error = extent_error(kernel, *large, Code::E224, 0);
   return !large;
 }
@@ -100,7 +100,7 @@ static Entered enter_shape(Version &v, const CallSizes &sizes, const std::functi
     if (!enter(*v.plain, sizes, r, error)) return Entered::refused;
   }
   v.extents.assign(sizes.extents.begin(), sizes.extents.end());
-  v.out_extents = std::move(r.extents);
+  v.out_extents.assign(r.extents().begin(), r.extents().end());
   v.workspace = r.workspace;
   v.work = r.work;
   v.use_plain = use_plain;
@@ -118,7 +118,7 @@ Entered enter_call(Version &v, const CallSizes &sizes, bool overlaps, const std:
     if (!need(Body::overlapping)) return Entered::no_body;
     if (!enter(*v.overlapping, sizes, r, error)) return Entered::refused;
     entry.kernel = v.overlapping.get();
-    entry.out_extents.append(r.extents);
+    entry.out_extents.append(r.extents());
     entry.workspace = r.workspace, entry.work = r.work;
     return Entered::ok;
   }

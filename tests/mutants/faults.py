@@ -25,7 +25,7 @@ SCALAR_OPS = [
     ),
     Fault(
         "shift_by_width",
-        "compiler/ir/scalar_ops.cpp",
+        "compiler/ir/integers/integer_ops.cpp",
         "to_int(b) >= 0 && to_int(b) < width",
         "to_int(b) >= 0 && to_int(b) <= width",
         "shifts of int64 by exactly 64, when folded or interpreted",

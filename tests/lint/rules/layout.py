@@ -25,6 +25,8 @@ SUBFOLDERS: dict[str, set[str]] = {
     "compiler": set(COMPILER),
     "python": {"bind", "kernelwright"},
     **{_home(m): set(order) - {PurePosixPath(_home(m)).name} for m, order in FOLDERS.items()},
+    "compiler/ir": {"integers"},
+    "runtime/exported": {"standalone"},
     **{f"compiler/codegen/{backend}": set(parts) for backend, parts in BACKEND_FOLDERS.items()},
 }
 WITHOUT_SUBFOLDERS = {

@@ -32,10 +32,13 @@ struct Code {
 const int64_t dims[] = {7, 1000};
 const uint64_t scalars[] = {static_cast<uint64_t>(-3), 0xFFFFFFFE, 1};
 
-EntryResult run(const Code &code) {
-  EntryProgram p;
-  p.code = code.bytes;
-  return evaluate_entry(p, dims, 2, scalars, 3);
+struct Result : EntryResult {
+  std::vector<int64_t> extents;
+};
+
+Result run(const Code &code) {
+  EntryResult r = evaluate_entry(code.bytes, dims, 2, scalars, 3);
+  return {r, {r.extents().begin(), r.extents().end()}};
 }
 
 TEST(EntryMachine, computes_on_its_stack) {
@@ -114,7 +117,7 @@ TEST(EntryMachine, says_whether_scalars_were_read) {
 }
 
 TEST(EntryMachine, extents_are_neither_negative_nor_huge) {
-  EntryResult r = run(Code().push(3).op(Op::out_extent).push(-1).op(Op::out_extent));
+  Result r = run(Code().push(3).op(Op::out_extent).push(-1).op(Op::out_extent));
   EXPECT_EQ(r.error, Error::negative_extent);
   EXPECT_EQ(r.error_index, 1u);
   EXPECT_EQ(r.error_value, -1);
@@ -128,7 +131,7 @@ TEST(EntryMachine, overflow_poisons_the_result_that_it_reaches_and_no_other) {
   EXPECT_FALSE(run(Code(poisoned).op(Op::fact)).facts_hold);
   EXPECT_EQ(run(Code(poisoned).op(Op::work)).work, INT64_MAX);
   EXPECT_EQ(run(Code(poisoned).op(Op::workspace)).error, Error::workspace);
-  EntryResult r = run(Code(poisoned).op(Op::work).push(5).op(Op::out_extent).push(1).op(Op::fact));
+  Result r = run(Code(poisoned).op(Op::work).push(5).op(Op::out_extent).push(1).op(Op::fact));
   EXPECT_EQ(r.extents, std::vector<int64_t>{5});
   EXPECT_TRUE(r.facts_hold);
   EXPECT_FALSE(run(Code().push(INT64_MIN).op(Op::neg).op(Op::fact)).facts_hold);
@@ -169,7 +172,7 @@ TEST(EntryMachine, any_bytes_give_a_result) {
         default: code.op(static_cast<Op>(random() % 25)); break;
       }
     }
-    EntryResult r = run(code);
+    Result r = run(code);
     for (int64_t e : r.extents) ASSERT_TRUE(e >= 0 && e < int64_t{1} << 46);
     clean += r.error == Error::none;
   }

@@ -1,5 +1,5 @@
 // Arithmetic of constants in 128 bits.
-#include "ir/wide_int.h"
+#include "ir/integers/wide_int.h"
 
 #include <bit>
 #include <cmath>
