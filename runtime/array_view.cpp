@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ir/limits.h"
-#include "support/fixed_list.h"
 
 namespace kw {
 
@@ -114,27 +113,45 @@ bool share_bytes(const ArrayView &a, const ArrayView &b) {
   return sum.can_be(y.data() + y.size() - 1 - x.data());
 }
 
-/// Sorted by stride, each dimension must step over the range of all smaller ones. The few other layouts
-/// without shared bytes are found by listing the addresses of its elements.
-bool overlaps_itself(const ArrayView &a) {
-  if (a.is_empty()) return false;
+namespace {
+
+/// The dimensions that have several elements, sorted by the size of their steps.
+struct SortedDims {
   struct Dim {
-    int64_t stride, extent;
+    int64_t stride, extent;  ///< bytes, not negative
   };
-  FixedList<Dim, max_rank> dims;
-  for (size_t d = 0; d < a.rank; ++d)
-    if (a.extents[d] > 1) dims.push_back({std::abs(a.stride_bytes(d)), a.extents[d]});
-  std::sort(dims.begin(), dims.end(), [](const Dim &x, const Dim &y) { return x.stride < y.stride; });
+  Dim dims[max_rank];
+  size_t count = 0;
+
+  explicit SortedDims(const ArrayView &a) {
+    for (size_t d = 0; d < a.rank; ++d)
+      if (a.extents[d] > 1) dims[count++] = {std::abs(a.stride_bytes(d)), a.extents[d]};
+    std::sort(dims, dims + count, [](const Dim &x, const Dim &y) { return x.stride < y.stride; });
+  }
+  const Dim *begin() const { return dims; }
+  const Dim *end() const { return dims + count; }
+};
+
+}  // namespace
+
+bool are_dims_nested(const ArrayView &a) {
   int64_t reach = a.item_bytes();
-  size_t elements = 1;
-  bool nested = true;
-  for (auto [stride, extent] : dims) {
-    nested = nested && stride >= reach;
+  for (auto [stride, extent] : SortedDims(a)) {
+    if (stride < reach) return false;
     reach += stride * (extent - 1);
+  }
+  return true;
+}
+
+/// The few layouts without shared bytes whose dimensions are not nested are found by listing the addresses of
+/// the elements.
+bool overlaps_itself(const ArrayView &a) {
+  if (a.is_empty() || are_dims_nested(a)) return false;
+  SortedDims dims(a);
+  size_t elements = 1;
+  for (auto [stride, extent] : dims)
     elements =
         std::min(elements * static_cast<size_t>(std::min<int64_t>(extent, max_listed + 1)), max_listed + 1);
-  }
-  if (nested) return false;
   if (elements > max_listed) return true;
   std::vector<int64_t> offsets{0};
   offsets.reserve(elements);

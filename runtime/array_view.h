@@ -1,5 +1,7 @@
 // Arrays as calls read them, whoever owns them: NumPy, a tensor or a C++ caller. Answers what a call asks of
-// an array: its layout, its reach, and which bytes it shares. Owns and changes nothing.
+// an array: its layout, its reach, and which bytes it shares. Owns and changes nothing. All but
+// overlaps_itself needs no library, neither C's nor C++'s, because exported kernels contain it
+// (runtime/exported).
 #pragma once
 
 #include <cstddef>
@@ -54,6 +56,10 @@ bool ranges_meet(const ArrayView &a, const ArrayView &b);
 /// Returns whether two arrays within reach share a byte: exact if a bounded search finds the answer, else
 /// true.
 bool share_bytes(const ArrayView &a, const ArrayView &b);
+
+/// Returns whether each dimension steps over all elements of those with smaller steps; then no two elements
+/// share a byte.
+bool are_dims_nested(const ArrayView &a);
 
 /// Returns whether two elements of an array share a byte; true if the strides do not decide it and the array
 /// has more than 65,536 elements.

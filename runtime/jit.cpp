@@ -271,6 +271,15 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
   });
 }
 
+WorkCount count_work(const Request &r, const SourceText &source, std::span<const int64_t> dims,
+                     std::span<const uint64_t> scalars) {
+  Parsed p;
+  parse(r, source, p);
+  CompileInput input = input_of(r, p);
+  return resolving(p.sources,
+                   [&] { return count_work(*func_at_stage(p.func, input, "lower"), dims, scalars); });
+}
+
 /// Returns the order of a sum as explain() prints it.
 static std::string order_words(Order order) {
   return order == Order::lanes ? "lanes" : order == Order::any ? "any order" : "source order";

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "driver/explain.h"
+#include "driver/work_count.h"
 #include "runtime/cache.h"
 #include "runtime/compile_lock.h"
 #include "runtime/kernel.h"
@@ -107,6 +108,10 @@ struct ResolvedExplanation {
 };
 /// Explains how the compiler treats a request; compiles it again. Throws ResolvedError.
 ResolvedExplanation explain(const Request &r, const SourceText &source);
+
+/// Counts what a call with these extents, strides and scalars computes and moves. Throws ResolvedError.
+WorkCount count_work(const Request &r, const SourceText &source, std::span<const int64_t> dims,
+                     std::span<const uint64_t> scalars);
 
 /// Returns the E1xx errors that need no types; empty if there are none.
 std::vector<Resolved> check_text(const SourceText &source, const Captures &captures);

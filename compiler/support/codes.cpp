@@ -85,6 +85,7 @@ constexpr CodeRow table[] = {
     {Code::E502, "E502", device, "compiler library", "test_e502_library"},
     {Code::E503, "E503", internal, "internal error", "test_e503_internal"},
     {Code::E507, "E507", unsupported, "compilation forbidden by KW_FROZEN", "test_e507_frozen"},
+    {Code::E508, "E508", unsupported, "kernel that cannot be exported", "test_e508_export"},
     {Code::E509, "E509", value, "bundle of cache entries refused", "test_e509_bundle"},
     {Code::W501, "W501", warning, "disk cache not as configured", "test_w501_cache_directory"},
     {Code::W502, "W502", warning, "captured number that keeps changing", "test_w502_changing_capture"},

@@ -100,6 +100,7 @@ enum class Code : uint8_t {
   E502,
   E503,
   E507,
+  E508,
   E509,
   W501,
   W502,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bind/dispatch/dispatch.h"
+#include "bind/dispatch/recorded.h"
 #include "support/text.h"
 
 namespace py = pybind11;
@@ -162,6 +163,30 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     PyErr_SetString(PyExc_ValueError, e.what());
   }
   return {};
+}
+
+py::object count_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords) {
+  KernelState *k = state_of(kernel);
+  CallFrame f;
+  if (!k || !k->look() || !read_call(*k, args, keywords, f) || !note_same_views(*k, f)) return {};
+  SourceText source;
+  if (!k->read_source(source)) return {};
+  try {
+    Request r = k->request(signature_of(f.words), Body::main);
+    f.abi_words(0);  // appends the strides
+    WorkCount n = count_work(r, source, f.extents, f.scalars);
+    py::dict out;
+    out["float64"] = n.float64, out["float32"] = n.float32;
+    out["bytes_read"] = n.bytes_read, out["bytes_written"] = n.bytes_written;
+    py::list types;
+    for (const ArgSpec &a : r.signature.args) types.append(argument_to_python(a));
+    out["types"] = types;
+    out["unknown_operations"] = n.unknown_operations, out["at_most"] = n.at_most;
+    return out;
+  } catch (const ResolvedError &e) {
+    raise_errors(e.errors, k->place);
+    return {};
+  }
 }
 
 py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords) {

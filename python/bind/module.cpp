@@ -8,6 +8,7 @@
 #include "bind/dispatch/args.h"
 #include "bind/dispatch/dispatch.h"
 #include "bind/dispatch/recorded.h"
+#include "bind/export.h"
 #include "bind/inspect.h"
 #include "bind/ops/operators.h"
 #include "bind/warm.h"
@@ -114,6 +115,12 @@ std::vector<std::string> held_versions(py::handle kernel) {
   return out;
 }
 
+/// Returns (calls, versions, compiled, loaded, seconds of compilation, seconds of loading).
+py::tuple stats_of(py::handle kernel) {
+  const KernelStats &s = kernel_state(kernel).stats;
+  return py::make_tuple(s.calls, s.versions, s.compiled, s.loaded, s.compile_seconds, s.load_seconds);
+}
+
 /// What the bytes of an entry tell of it; only they decide whether it is damaged.
 struct Judged {
   std::string state, name = "?", preimage{};  ///< preimage: of the key
@@ -171,6 +178,34 @@ bool in_main_interpreter() {
   return false;
 }
 
+/// Binds what the compiler does with a kernel besides calls.
+void bind_compiler(py::module_ &m) {
+  // guarded() converts C++ exceptions to Python ones; checked() passes those to pybind11
+  m.def("inspect",
+        [](py::handle kernel, const py::tuple &args, const py::dict &keywords, const std::string &stage) {
+          return checked(
+              guarded([&] { return inspect_kernel(kernel.ptr(), args, keywords, stage).release().ptr(); }));
+        });
+  m.def("explain", [](py::handle kernel, const py::tuple &args, const py::dict &keywords) {
+    return checked(guarded([&] { return explain_kernel(kernel.ptr(), args, keywords).release().ptr(); }));
+  });
+  m.def("warm", [](py::handle kernel, const py::tuple &args, const py::dict &keywords,
+                   const std::vector<std::string> &targets) {
+    return checked(
+        guarded([&] { return warm_kernel(kernel.ptr(), args, keywords, targets).release().ptr(); }));
+  });
+  m.def("count", [](py::handle kernel, const py::tuple &args, const py::dict &keywords) {
+    return checked(guarded([&] { return count_kernel(kernel.ptr(), args, keywords).release().ptr(); }));
+  });
+  m.def("export",
+        [](py::handle kernel, const py::tuple &args, const py::dict &keywords, const std::string &target,
+           const std::string &symbol, const std::string &library, const std::string &header) {
+          ExportRequest wanted{target, symbol, library, header};
+          return checked(
+              guarded([&] { return export_kernel(kernel.ptr(), args, keywords, wanted).release().ptr(); }));
+        });
+}
+
 }  // namespace
 
 // PYBIND11_MODULE with a condition
@@ -198,20 +233,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("target_error", [] { return kernel_target().error; });
   m.def("call_intrinsic", call_intrinsic);
   m.def("convert_scalar", convert_scalar);
-  // guarded() converts C++ exceptions to Python ones; checked() passes those to pybind11
-  m.def("inspect",
-        [](py::handle kernel, const py::tuple &args, const py::dict &keywords, const std::string &stage) {
-          return checked(
-              guarded([&] { return inspect_kernel(kernel.ptr(), args, keywords, stage).release().ptr(); }));
-        });
-  m.def("explain", [](py::handle kernel, const py::tuple &args, const py::dict &keywords) {
-    return checked(guarded([&] { return explain_kernel(kernel.ptr(), args, keywords).release().ptr(); }));
-  });
-  m.def("warm", [](py::handle kernel, const py::tuple &args, const py::dict &keywords,
-                   const std::vector<std::string> &targets) {
-    return checked(
-        guarded([&] { return warm_kernel(kernel.ptr(), args, keywords, targets).release().ptr(); }));
-  });
+  bind_compiler(m);
   m.def("hash_text", [](const py::bytes &bytes) { return hash_bytes(std::string_view(bytes)).text(); });
   m.def("set_recorder", [](py::handle recorder) { set_recorder(recorder.ptr()); });
   m.def("compile_recorded", [](const py::dict &request, const py::dict &source) {
@@ -223,6 +245,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("options_of", options_of);
   m.def("key_preimage", key_preimage);
   m.def("held_versions", held_versions);
+  m.def("stats_of", stats_of);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("threads", thread_count);
   m.def("set_threads", set_thread_count);

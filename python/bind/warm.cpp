@@ -14,15 +14,6 @@ namespace kw {
 
 namespace {
 
-/// Returns the target of a name; nothing with a ValueError.
-std::optional<Target> target_from_name(const std::string &name) {
-  if (name == "host") return kernel_target().target;
-  if (name == "avx512" || name == "avx2" || name == "generic") return target_of_class(name);
-  std::string text = cat("there is no target '", name, "'; the targets are: host, avx512, avx2, generic");
-  PyErr_SetString(PyExc_ValueError, text.c_str());
-  return {};
-}
-
 /// Warms one kernel for the arguments of one call; lists what it made.
 class WarmUp {
  public:
@@ -80,6 +71,14 @@ class WarmUp {
 };
 
 }  // namespace
+
+std::optional<Target> target_from_name(const std::string &name) {
+  if (name == "host") return kernel_target().target;
+  if (name == "avx512" || name == "avx2" || name == "generic") return target_of_class(name);
+  std::string text = cat("there is no target '", name, "'; the targets are: host, avx512, avx2, generic");
+  PyErr_SetString(PyExc_ValueError, text.c_str());
+  return {};
+}
 
 py::object warm_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords,
                        const std::vector<std::string> &targets) {

@@ -11,6 +11,9 @@
 
 namespace kw {
 
+/// Returns the target of a name; nothing with a ValueError.
+std::optional<Target> target_from_name(const std::string &name);
+
 /// Compiles or finds the bodies `main` and `plain` of a kernel for the types of the given arguments and each
 /// target: "host" (the present one), "avx512", "avx2" or "generic", whether or not this processor runs it.
 /// Returns a list of (target, body, key, whether it was in the cache, milliseconds). Null with an exception.

@@ -1,9 +1,13 @@
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, overload
 
 from typing_extensions import ParamSpec, TypeVar
 
 from .explain import Explanation
+from .export import ExportedLibrary
+from .measure.bench import Result
+from .measure.stats import KernelStats
 from .warm.warmup import WarmedVersion
 
 build_id: str
@@ -39,6 +43,24 @@ class Kernel(Generic[P, R]):
     def warmup(
         self, *types: Any, target: str | Iterable[str] | None = None, **named: Any
     ) -> list[WarmedVersion]: ...
+    def export(
+        self,
+        path: str | os.PathLike[str] = "",
+        /,
+        *types: Any,
+        target: str = "host",
+        name: str = "",
+        **named: Any,
+    ) -> ExportedLibrary: ...
+    def bench(
+        self,
+        *args: Any,
+        peers: Mapping[str, Callable[..., Any]] | None = None,
+        numba: bool = False,
+        python: bool = True,
+        seconds: float = 0.3,
+    ) -> Result: ...
+    def stats(self) -> KernelStats: ...
 
 class Tensor:
     def __new__(cls, array: Any) -> Any: ...
@@ -121,7 +143,18 @@ def check(kernel: Kernel) -> None: ...
 def warm(
     kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], targets: list[str]
 ) -> list[tuple[str, str, str, bool, float]]: ...
+def export(
+    kernel: Kernel,
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+    target: str,
+    symbol: str,
+    library: str,
+    header: str,
+) -> tuple[bytes, bytes, bytes, str, str]: ...
+def count(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]: ...
 def key_preimage(kernel: Kernel, args: tuple[Any, ...]) -> str: ...
+def stats_of(kernel: Kernel) -> tuple[int, int, int, int, float, float]: ...
 def held_versions(kernel: Kernel) -> list[str]: ...
 def count_definition_lines(text: str) -> int: ...
 def threads() -> int: ...

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
+from collections.abc import Iterator
 from typing import SupportsIndex
 
 from . import _core
@@ -28,6 +30,17 @@ def set_threads(n: SupportsIndex) -> None:
     if not 1 <= count <= _core.max_threads:
         raise ValueError(f"the number of threads is from 1 to {_core.max_threads}, not {count}")
     _core.set_threads(count)
+
+
+@contextlib.contextmanager
+def threads_set_to(n: int) -> Iterator[None]:
+    """Sets the number of threads inside a `with`; measurements use it."""
+    before = _core.threads()
+    _core.set_threads(n)
+    try:
+        yield
+    finally:
+        _core.set_threads(before)
 
 
 if _problem := _core.threads_problem():

@@ -53,6 +53,32 @@ def _warmup(args: argparse.Namespace) -> int:
         return 2
 
 
+def _export(args: argparse.Namespace) -> int:
+    from .argument_types import ArgumentTypeError
+    from .commands.export import export_file
+    from .commands.kernel_files import WrongRequestError
+    from .errors import KernelError
+
+    try:
+        return export_file(args.file, args.args, args.output, args.target, args.name)
+    except (WrongRequestError, ArgumentTypeError, KernelError, TypeError, ValueError, OSError) as error:
+        print(f"kw export: {error}", file=sys.stderr)
+        return 2
+
+
+def _bench(args: argparse.Namespace) -> int:
+    from .argument_types import ArgumentTypeError
+    from .commands.bench import bench_file
+    from .commands.kernel_files import WrongRequestError
+    from .errors import KernelError
+
+    try:
+        return bench_file(args)
+    except (WrongRequestError, ArgumentTypeError, KernelError, ValueError, OSError) as error:
+        print(f"kw bench: {error}", file=sys.stderr)
+        return 2
+
+
 def _cache(args: argparse.Namespace) -> int:
     from .commands.cache import run
 
@@ -105,6 +131,39 @@ def _add_cache_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("names", metavar="NAME", nargs="*", help=f"{names}; else all")
 
 
+def _add_bench_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `kw bench`."""
+    parser.add_argument(
+        "file", metavar="FILE[:NAME]", help="a file of Python, and a kernel or function of it"
+    )
+    parser.add_argument(
+        "--args", default="", help='arguments with sizes, as "f32[4096,1024],i64[4096],3"; else as annotated'
+    )
+    parser.add_argument("--seconds", type=float, default=0.3, help="for each time that is measured")
+    parser.add_argument(
+        "--sweep",
+        default="",
+        metavar="n=2**8..2**24",
+        help="repeat for sizes n of --args: doubled, or n=100..900+100 added, or n=1,2,3 listed",
+    )
+    parser.add_argument(
+        "--numpy", default="", metavar="[FILE:]NAME", help="a function of NumPy to time beside it"
+    )
+    parser.add_argument("--numba", action="store_true", help="time Numba's njit of the same source beside it")
+    parser.add_argument(
+        "--c",
+        default="",
+        metavar="FILE.c",
+        help="time a C function of the kernel's name beside it, by gcc and clang; it gets pointer and "
+        "extents (int64_t) of each array, then those of each result",
+    )
+    parser.add_argument("--json", default="", metavar="FILE", help="write all figures, times in seconds")
+    parser.add_argument("--csv", default="", metavar="FILE", help="write a table, times in seconds")
+    parser.add_argument("--plot", default="", metavar="FILE.svg|png", help="draw the sweep")
+    parser.add_argument("--roofline", default="", metavar="FILE.svg|png", help="draw a roofline")
+    parser.add_argument("--dark", action="store_true", help="draw on a dark ground")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kw", description="kernelwright: plain Python loops as fast operators"
@@ -143,6 +202,28 @@ def _parser() -> argparse.ArgumentParser:
         "--target", default="", help="host, avx512, avx2, generic, with commas; else host, or as recorded"
     )
     warmed.add_argument("--jobs", type=int, default=0, help="processes for a manifest; else one per core")
+    exported = commands.add_parser(
+        "export",
+        help="write a kernel as a shared library with a C header",
+        description="Executes a file of Python and writes one of its kernels as a shared library with a C "
+        "header, which need no kernelwright.",
+    )
+    exported.add_argument(
+        "file", metavar="FILE:NAME", help="a file of Python, and a kernel or function of it"
+    )
+    exported.add_argument(
+        "--args", default="", help="types of the arguments, as for warmup; else as annotated"
+    )
+    exported.add_argument("-o", "--output", default="", metavar="libk.so", help="else lib<name>.so")
+    exported.add_argument("--target", default="host", help="host, avx512, avx2 or generic")
+    exported.add_argument("--name", default="", help="name of the functions in C; else that of the kernel")
+    _add_bench_arguments(
+        commands.add_parser(
+            "bench",
+            help="measure a kernel: compilation, calls, runs, and its share of the machine's limit",
+            description="Executes a file of Python and measures one of its kernels.",
+        )
+    )
     run = commands.add_parser(
         "run",
         help="run a MindSpore program unchanged, on kernelwright's kernels",
@@ -168,5 +249,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(args)
     if argv is None:  # run as a command, so `kw cache ls | head` must end without a traceback
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    of_commands = {"cache": _cache, "doctor": _doctor, "explain": _explain, "ops": _ops, "warmup": _warmup}
+    of_commands = {
+        "bench": _bench,
+        "cache": _cache,
+        "doctor": _doctor,
+        "explain": _explain,
+        "export": _export,
+        "ops": _ops,
+        "warmup": _warmup,
+    }
     return of_commands[args.command](args)

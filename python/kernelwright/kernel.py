@@ -11,7 +11,12 @@ from . import _core, capture, kept_text, text  # noqa: F401 (the core calls capt
 from ._core import Kernel
 
 if TYPE_CHECKING:
+    import os
+
     from .explain import Explanation
+    from .export import ExportedLibrary
+    from .measure.bench import Result
+    from .measure.stats import KernelStats
     from .warm.warmup import WarmedVersion
 
 
@@ -168,6 +173,57 @@ def _warmup(
     return warmup(self, types, named, target)
 
 
+def _export(
+    self: Kernel,
+    path: str | os.PathLike[str] = "",
+    /,
+    *types: Any,
+    target: str = "host",
+    name: str = "",
+    **named: Any,
+) -> ExportedLibrary:
+    """Writes the kernel as a shared library, and beside it a C header: libk.so and k.h.
+
+    The library needs no kernelwright, and runs in the caller's thread. NAME_run calls the kernel and
+    NAME_shapes computes the shapes of its results; both check their arguments and return a code and a
+    message. NAME is the entry of `ops.Custom("./libk.so:NAME", …, func_type="aot")`. Arrays that the kernel
+    captures are copied into the library. `path` is lib<name>.so if it is not given; types and `target` are as
+    for `warmup`, but for one target; `name` is the kernel's if it is not given. Raises what a call would
+    raise for these types, and UnsupportedError E508, without a linker among others.
+    """
+    from .export import export
+
+    return export(self, path, types, named, target=target, name=name)
+
+
+def _bench(
+    self: Kernel,
+    *args: Any,
+    peers: Mapping[str, Callable[..., Any]] | None = None,
+    numba: bool = False,
+    python: bool = True,
+    seconds: float = 0.3,
+) -> Result:
+    """Measures compilation, calls and runs, and what part of the machine's limit the kernel reaches.
+
+    Arguments are those of a call, or texts with sizes, as "f32[4096, 1024]". `peers` are other functions of
+    the same arguments, by their names; `numba` adds Numba's njit of the same source, `python` CPython's own
+    loops where they are short. Each time takes about `seconds`. The result prints well, and its fields hold
+    the figures: times in seconds. Arrays that the kernel writes are copied first. Raises what a call raises,
+    and ValueError for a text that is no type with sizes.
+    """
+    from .measure.bench import bench_with_texts
+
+    return bench_with_texts(self, args, peers=peers, numba=numba, python=python, seconds=seconds)
+
+
+def _stats(self: Kernel) -> KernelStats:
+    """Returns how often the kernel was called, compiled and found in the disk cache, and the seconds."""
+    from .measure.stats import stats
+
+    return stats(self)
+
+
 def _repr_html(self: Kernel) -> str:
     """Returns signature, source, compiled specializations and explanation, for notebooks."""
     from .explain import to_html
@@ -229,6 +285,14 @@ class BoundKernel:
     def warmup(self, *types: Any, **options: Any) -> list[WarmedVersion]:
         """Compiles it for types of arguments, as `Kernel.warmup`."""
         return self.__func__.warmup(self.__self__, *types, **options)
+
+    def export(self, path: str | os.PathLike[str] = "", /, *types: Any, **options: Any) -> ExportedLibrary:
+        """Writes it as a shared library, as `Kernel.export`."""
+        return self.__func__.export(path, self.__self__, *types, **options)
+
+    def bench(self, *args: Any, **options: Any) -> Result:
+        """Measures it, as `Kernel.bench`."""
+        return self.__func__.bench(self.__self__, *args, **options)
 
     def _with_instance(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """Adds the instance to the arguments. Without arguments these methods use earlier calls, so nothing
@@ -296,6 +360,9 @@ _methods: dict[str, Callable[..., Any]] = {
     "explain": _explain,
     "check": _check,
     "warmup": _warmup,
+    "export": _export,
+    "bench": _bench,
+    "stats": _stats,
     "_repr_html_": _repr_html,
     "__reduce__": _reduce,
     "__repr__": _repr,

@@ -1,12 +1,16 @@
-"""Helpers for the tests of kernels."""
+"""Helpers for tests and measurements of kernels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["assert_close"]
+from .measure.sweep import Sweep, SweepTable, sweep
+from .measure.timing import Candidate, Timing, time_calls
+
+__all__ = ["Sweep", "SweepTable", "Timing", "assert_close", "bench", "sweep"]
 
 # (relative, absolute) by the dtype of the result: a few hundred roundings, chosen like those of peers
 _tolerances = {
@@ -15,6 +19,15 @@ _tolerances = {
     "float32": (1.3e-6, 1e-5),
     "float64": (1e-7, 1e-9),
 }
+
+
+def bench(call: Callable[[], Any], *, reset: Callable[[], Any] | None = None, seconds: float = 0.3) -> Timing:
+    """Returns the time of one call in seconds: median, quartiles and least, over at least five samples.
+
+    Short calls are repeated within a sample. With `reset`, which is not timed, each sample is one call after
+    a reset: for calls that change their arguments. Takes about `seconds`. Raises what the call raises.
+    """
+    return time_calls({"": Candidate(call, reset)}, seconds)[""]
 
 
 def assert_close(

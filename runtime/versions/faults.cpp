@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "runtime/versions/fault_pattern.h"
 #include "support/text.h"
 
 namespace kw {
@@ -28,32 +29,44 @@ std::string failed_condition(const ShapeCondition &c, std::span<const int64_t> e
              c.smaller.terms.empty() ? "" : cat(" = ", smaller));
 }
 
-/// Returns the 64 bits of a fault as text of the type that the site declares; "" if the message shows no
-/// value.
-std::string value_of(SiteMessage::Value kind, const KwFault &fault) {
+constexpr char mark(FaultField field) { return static_cast<char>(field); }
+
+/// Returns what stands for the value in a message of this kind; "" if the message shows no value.
+std::string value_mark(SiteMessage::Value kind) {
   switch (kind) {
-    case SiteMessage::Value::i64: return cat(fault.value);
-    case SiteMessage::Value::u64: return cat(static_cast<uint64_t>(fault.value));
-    case SiteMessage::Value::f64: return float_text(std::bit_cast<double>(fault.value));
+    case SiteMessage::Value::i64: return {mark(FaultField::value)};
+    case SiteMessage::Value::u64: return {mark(FaultField::unsigned_value)};
+    case SiteMessage::Value::f64: return {mark(FaultField::real)};
     default: return {};
   }
 }
 
-/// Builds the message with the fault's value inserted.
-void fill_message(const SiteMessage &m, const KwFault &fault, Resolved &e) {
-  e.message = cat(m.before, value_of(m.value, fault), m.after);
-  if (!m.note.empty()) e.notes.insert(e.notes.begin(), m.note);
+/// Returns the pattern for an element that is read before it is written.
+std::string element_read(const SiteRecord &s) {
+  // in two dimensions the bound is the extent of the last one
+  std::string which =
+      s.rank == 0   ? ""
+      : s.rank == 2 ? cat("element [", mark(FaultField::row), ", ", mark(FaultField::column), "] of ")
+                    : cat("element ", mark(FaultField::from_end), s.rank == 1 ? " of " : " (row by row) of ");
+  return cat(which, "'", s.tensor, "' is read before it is written");
 }
 
-/// Returns the message for an element that is read before it is written.
-std::string element_read(const SiteRecord &s, const KwFault &fault) {
-  int64_t place = fault.value - fault.bound;  // in two dimensions the bound is the extent of the last one
-  std::string which = s.rank == 0   ? ""
-                      : s.rank == 1 ? cat("element ", place, " of ")
-                      : s.rank == 2 && fault.bound > 0
-                          ? cat("element [", place / fault.bound, ", ", place % fault.bound, "] of ")
-                          : cat("element ", place, " (row by row) of ");
-  return cat(which, "'", s.tensor, "' is read before it is written");
+/// Returns the text of a field.
+std::string text_of(FaultField field, const KwFault &fault) {
+  if (field == FaultField::real) return float_text(std::bit_cast<double>(fault.value));
+  int64_t v = integer_of(field, fault);
+  return is_unsigned_field(field) ? cat(static_cast<uint64_t>(v)) : cat(v);
+}
+
+/// Returns a message: its pattern with the numbers of the fault.
+std::string filled(std::string_view pattern, const KwFault &fault) {
+  std::string out;
+  for (char c : pattern)
+    if (is_fault_field(c))
+      out += text_of(static_cast<FaultField>(c), fault);
+    else
+      out += c;
+  return out;
 }
 
 /// Makes a diagnostic without a source line.
@@ -99,6 +112,19 @@ Resolved entry_error(const LoadedKernel &kernel, const EntryResult &r) {
   return extent_error(kernel, r.error_index, negative ? Code::E304 : Code::E224, r.error_value);
 }
 
+std::string fault_pattern(const SiteRecord &s) {
+  if (s.code == Code::E310) return element_read(s);
+  if (s.tensor.empty()) return cat(s.message.before, value_mark(s.message.value), s.message.after);
+  if (s.code == Code::E304)
+    return cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", mark(FaultField::bound));
+  // the kernel adds the extent to an index from the end, so the message shows the number in the source
+  FaultField index = s.from_end      ? s.is_unsigned ? FaultField::unsigned_from_end : FaultField::from_end
+                     : s.is_unsigned ? FaultField::unsigned_value
+                                     : FaultField::value;
+  return cat("index ", mark(index), " is out of range for dimension ", s.dim, " of '", s.tensor,
+             "', whose extent is ", mark(FaultField::bound));
+}
+
 Resolved fault_error(const LoadedKernel &kernel, std::span<const int64_t> extents, const KwFault &fault) {
   const auto &sites = kernel.artifact().sites;
   if (fault.site >= sites.size()) return without_place(Code::E503, "a fault of an unknown site");
@@ -111,26 +137,18 @@ Resolved fault_error(const LoadedKernel &kernel, std::span<const int64_t> extent
   e.line_text = s.line_text;
   e.text = s.text;
   e.notes = s.notes;
+  e.message = filled(fault_pattern(s), fault);
   if (s.code == Code::E310) {
-    e.message = element_read(s, fault);
     e.notes.push_back("without debug=True it is 0");
     return e;
   }
   if (s.tensor.empty()) {
-    fill_message(s.message, fault, e);
+    if (!s.message.note.empty()) e.notes.insert(e.notes.begin(), s.message.note);
     return e;
   }
-  if (s.code == Code::E304) {
-    e.message = cat("extent ", s.dim, " of '", s.tensor, "' is negative: ", fault.bound);
-    return e;
-  }
-  // the kernel adds the extent to an index from the end, so the message shows the number in the source
-  int64_t index = s.from_end ? fault.value - fault.bound : fault.value;
-  e.message =
-      cat("index ", s.is_unsigned ? cat(static_cast<uint64_t>(index)) : cat(index),
-          " is out of range for dimension ", s.dim, " of '", s.tensor, "', whose extent is ", fault.bound);
+  if (s.code == Code::E304) return e;
   if (fault.bound > 0) e.message += cat(" (valid 0..", fault.bound - 1, ")");
-  if (index < 0 && !s.from_end && !s.is_unsigned)
+  if (!s.from_end && !s.is_unsigned && fault.value < 0)
     e.notes.push_back("a variable index below 0 does not count from the end");
   for (const ShapeCondition &c : s.conditions)
     if (std::string note = failed_condition(c, extents); !note.empty()) e.notes.push_back(std::move(note));

@@ -14,6 +14,9 @@ namespace kw {
 Resolved extent_error(const LoadedKernel &kernel, size_t index, Code code, int64_t value);
 /// Returns the error of an entry program that refused a call.
 Resolved entry_error(const LoadedKernel &kernel, const EntryResult &r);
+/// Returns the message of a site without its notes, in which bytes stand for the numbers of a fault
+/// (fault_pattern.h).
+std::string fault_pattern(const SiteRecord &s);
 /// Returns the error of a run that faulted; `extents` are those of the arguments.
 Resolved fault_error(const LoadedKernel &kernel, std::span<const int64_t> extents, const KwFault &fault);
 

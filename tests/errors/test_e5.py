@@ -1,4 +1,4 @@
-"""E501 to E503, W501 and W502: devices, the compiler library, internal faults, the cache, versions."""
+"""E501 to E509, W501 to W506: devices, the compiler library, internal faults, the cache, exports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from diagnostics import check_error, tidy, with_silence
 
 import kernelwright as kw
-from kernelwright import DeviceError, _core, _core_testing
+from kernelwright import DeviceError, _core, _core_testing, export
 from kernelwright.mindspore import context
 from kernelwright.warm import cache_entries
 
@@ -213,6 +213,43 @@ def test_frozen_is_zero_or_one() -> None:
 def bundled(x):
     x[0] = 9
     return x
+
+
+@kw.kernel
+def double(x, y):
+    for i in range(x.shape[0]):
+        x[i] = 2 * y[i]
+    return x
+
+
+def test_e508_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(message: str, help_text: str, *types: str, path: str = "libk.so", name: str = "k") -> None:
+        with pytest.raises(kw.UnsupportedError) as caught:
+            double.export(tmp_path / path, *(types or ("f4[:]", "f4[:]")), name=name)
+        text = f"error[E508]: {message}" + (f"\n      = help: {help_text}" if help_text else "")
+        check_error(caught.value, kw.UnsupportedError, text)
+
+    cannot = "kernel 'double' cannot be exported:"
+    refused(f"{cannot} 'double' is no name of a function in C and C++", 'give one, as name="k"', name="")
+    refused(f"{cannot} '2k' is no name of a function in C and C++", 'give one, as name="k"', name="2k")
+    refused(
+        f"{cannot} an argument that it writes shares memory with another",
+        "exported kernels write arrays of their own",
+        "f4[:]",
+        "=0",
+    )
+    refused(f"there is no folder '{tmp_path}/no' for libk.so", "", path="no/libk.so")
+    refused(f"'{tmp_path}' is a folder", "name a file, as libk.so", path=".")
+    with kw.debug("interp"):
+        refused(f"{cannot} it is interpreted, so there is no machine code", "unset KW_DEBUG")
+    failing = tmp_path / "failing-ld"
+    failing.write_text("#!/bin/sh\necho 'no room' >&2\nexit 1\n")
+    failing.chmod(0o755)
+    monkeypatch.setattr(export, "_linkers", (str(failing),))
+    refused(f"{failing} could not link libk.so: no room", "")
+    monkeypatch.setattr(export, "_linkers", ())
+    refused("export needs a linker, and there is neither ld.lld nor ld", "install lld or binutils")
+    assert [path.name for path in tmp_path.iterdir()] == ["failing-ld"]
 
 
 def test_e509_bundle(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ bool regular_strides(PyArrayObject *a) {
 }
 
 /// Returns how the runtime reads an array of this dtype. Valid until Python code runs, which may resize it.
-ArrayView array_of(PyArrayObject *a, DType dtype) {
+ArrayView numpy_view(PyArrayObject *a, DType dtype) {
   static_assert(sizeof(npy_intp) == sizeof(int64_t));
   return {PyArray_DATA(a),
           reinterpret_cast<const int64_t *>(PyArray_DIMS(a)),
@@ -115,12 +115,16 @@ ArrayView array_of(PyArrayObject *a, DType dtype) {
           PyArray_ISWRITEABLE(a)};
 }
 
-/// Returns how the runtime reads an object; no array for other objects than arrays of our dtypes.
+}  // namespace
+
 ArrayView array_of(PyObject *o) {
   if (!o || !PyArray_Check(o)) return {};
   int dtype = dtype_of_array(o);
-  return dtype < 0 ? ArrayView{} : array_of(reinterpret_cast<PyArrayObject *>(o), static_cast<DType>(dtype));
+  return dtype < 0 ? ArrayView{}
+                   : numpy_view(reinterpret_cast<PyArrayObject *>(o), static_cast<DType>(dtype));
 }
+
+namespace {
 
 /// Raises E224 for an array, named by `subject`, whose elements are too far apart. Returns false.
 bool refuse_reach(const std::string &subject) {
@@ -179,7 +183,7 @@ inline bool is_plain(PyObject *o) {
 inline bool read_plain_tensor(PyObject *o, CallFrame &f) {
   if (!is_plain(o)) return false;
   auto *a = reinterpret_cast<PyArrayObject *>(o);
-  ArrayView view = array_of(a, static_cast<DType>(dtype_of_number(PyArray_TYPE(a))));
+  ArrayView view = numpy_view(a, static_cast<DType>(dtype_of_number(PyArray_TYPE(a))));
   // max_extent is a power of two: the bitwise or of the extents reaches it only if one of them does
   int64_t bits = 0;
   for (size_t d = 0; d < view.rank; ++d) bits |= view.extents[d];
@@ -195,7 +199,7 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
   int dtype;
   if (!check_array(k, i, a, dtype)) return false;
   // before the copy, which reads all elements
-  if (!is_in_reach(array_of(a, static_cast<DType>(dtype))))
+  if (!is_in_reach(numpy_view(a, static_cast<DType>(dtype))))
     return refuse_reach(cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "'"));
   if (!regular_strides(a)) {
     PyRef copy(PyArray_NewCopy(a, NPY_CORDER));
@@ -203,7 +207,7 @@ bool read_tensor(const KernelState &k, size_t i, CallFrame &f) {
     a = reinterpret_cast<PyArrayObject *>(copy.get());
     f.copies.emplace_back(std::move(copy), f.args[i]);
   }
-  f.add(array_of(a, static_cast<DType>(dtype)));
+  f.add(numpy_view(a, static_cast<DType>(dtype)));
   return true;
 }
 
@@ -280,7 +284,7 @@ bool read_out(const KernelState &k, CallFrame &f) {
     int dtype;
     auto *a = reinterpret_cast<PyArrayObject *>(f.outs[i]);
     if (!check_array(k, max_args, a, dtype)) return false;
-    if (!is_in_reach(array_of(a, static_cast<DType>(dtype))))
+    if (!is_in_reach(numpy_view(a, static_cast<DType>(dtype))))
       return refuse_reach(cat("out= of kernel '", k.name, "'"));
     if (!regular_strides(a)) {
       PyRef copy(PyArray_NewCopy(a, NPY_CORDER));

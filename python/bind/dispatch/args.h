@@ -42,6 +42,9 @@ bool reread_out(const KernelState &k, CallFrame &f);
 
 /// Imports NumPy's C interface, once for the module. Returns false with an exception.
 bool import_numpy();
+/// Returns how the runtime reads an object; no array for other objects than arrays of our dtypes. Valid until
+/// Python code runs, which may resize it.
+ArrayView array_of(PyObject *object);
 /// Returns the DType of an array as a number; -1 if the language does not have it.
 int dtype_of_array(PyObject *array);
 /// Returns NumPy's immortal object of a dtype, borrowed; null for bfloat16 without ml_dtypes.

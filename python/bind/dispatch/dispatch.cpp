@@ -241,6 +241,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
 
 PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   return guarded([&] {
+    ++as_kernel(self)->state->stats.calls;
     return call(*as_kernel(self)->state, args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)), kwnames);
   });
 }

@@ -121,12 +121,15 @@ Captures captures_from_python(const py::dict &from, int depth) {
   return out;
 }
 
-/// (kind, dtype, rank, stride class, alias); an alias of -1 is none.
+}  // namespace
+
 py::tuple argument_to_python(const ArgSpec &a) {
   auto [kind, dtype, rank, stride_class, alias] = a;
   return py::make_tuple(static_cast<int>(kind), std::string(numpy_name(dtype)), static_cast<int>(rank),
                         static_cast<int>(stride_class), alias == UINT8_MAX ? -1 : static_cast<int>(alias));
 }
+
+namespace {
 
 ArgSpec argument_from_python(py::handle from) {
   auto [kind, dtype, rank, strides, alias] = py::cast<std::tuple<int, std::string, int, int, int>>(

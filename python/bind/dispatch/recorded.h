@@ -2,6 +2,8 @@
 // warm/recording and warm/manifest read and write them.
 #pragma once
 
+#include <pybind11/pybind11.h>
+
 #include "bind/dispatch/state.h"
 #include "runtime/jit.h"
 
@@ -12,6 +14,8 @@ namespace kw {
 /// of the functions that it calls; it is empty for kernels that are given as texts in C++.
 void set_recorder(PyObject *recorder);
 bool is_recording_versions();
+/// Returns (kind, dtype, rank, stride class, alias) of an argument; an alias of -1 is none.
+pybind11::tuple argument_to_python(const ArgSpec &a);
 /// Tells the recorder of a version of a Python kernel.
 void record_version(const KernelState &k, const Request &r, const SourceText &source);
 

@@ -275,10 +275,15 @@ static bool log_slow_compile(const KernelState &k, double seconds) {
 
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *was_stored) {
   SourceText source;
+  auto begin = std::chrono::steady_clock::now();
+  auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   // a cache hit needs no source text, except for a recorder
   auto stored = process_jit().find(r);
   if (was_stored) *was_stored = stored != nullptr;
   if (auto kernel = std::move(stored)) {
+    ++stats.loaded, stats.load_seconds += seconds();
     if (!is_recording_versions()) return kernel;
     if (!read_source(source)) {
       // what the cache serves runs without its text; the manifest then says that it has none
@@ -301,7 +306,6 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *
   SingleFlight::Look look;
   if (::gettid() == ::getpid())
     look = [&] { return held->with_gil([] { return PyErr_CheckSignals() != 0; }); };
-  auto begin = std::chrono::steady_clock::now();
   // the compilation owns copies of request and source, because it continues after an interrupted caller has
   // left
   Compiled made =
@@ -311,10 +315,11 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *
     PyErr_Format(PyExc_MemoryError, "there is no memory to compile kernel '%s'", name.c_str());
     return nullptr;
   }
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  double took = seconds();
+  ++stats.compiled, stats.compile_seconds += took;
   if (!made.kernel)
     raise_errors(made.errors, place);
-  else if (took.count() > 1 && !log_slow_compile(*this, took.count()))
+  else if (took > 1 && !log_slow_compile(*this, took))
     return nullptr;
   else if (is_recording_versions())
     record_version(*this, r, source);
@@ -355,6 +360,7 @@ bool KernelState::has_plans_of(uint64_t number) const {
 }
 
 CallPlan *KernelState::add_plan(std::unique_ptr<CallPlan> plan) {
+  ++stats.versions;
   plans.insert(plans.begin(), std::move(plan));
   // from the least recently used on; plans that calls hold remain, so more than max_plans may remain
   for (size_t i = plans.size(); plans.size() > max_plans && i-- > 1;)

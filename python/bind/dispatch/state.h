@@ -204,6 +204,13 @@ struct CapturedState {
   bool fresh = false;                           ///< the values were read and compiled
 };
 
+/// What a kernel object has done in this process.
+struct KernelStats {
+  uint64_t calls = 0, versions = 0;   ///< calls include those that raised; versions include dropped ones
+  uint64_t compiled = 0, loaded = 0;  ///< bodies, by compilation and from the disk cache
+  double compile_seconds = 0, load_seconds = 0;
+};
+
 /// The function, the captured values and the plans of one kernel object.
 class KernelState {
  public:
@@ -218,6 +225,7 @@ class KernelState {
   std::vector<std::unique_ptr<CallPlan>> plans;  ///< most recently used first
   CallPlan *last_plan = nullptr;                 ///< the first of them
   std::set<std::string> warned;
+  KernelStats stats;
 
   ~KernelState();
   /// Visits the references that may form cycles with the kernel (tp_traverse).

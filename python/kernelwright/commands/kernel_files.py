@@ -6,10 +6,12 @@ The file is run as a module is, so that its decorators and captured values are r
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import runpy
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +29,15 @@ def split_request(request: str) -> tuple[str, str]:
     return (path, name) if colon and not Path(request).is_file() else (request, "")
 
 
-def kernels_of(path: str, name: str = "") -> dict[str, Kernel]:
-    """Returns the kernels that a file defines, in order, or the kernel of this name, which may be a bare
-    function.
-    """
+@functools.cache
+def _names_of(path: str) -> dict[str, Any]:
+    """Returns the global names of a file, which is executed once in a process."""
     if not Path(path).is_file():
         raise WrongRequestError(f"there is no file '{path}'")
     folder = str(Path(path).resolve().parent)
     sys.path.insert(0, folder)  # as for a program, so that modules next to it are found
     try:
-        names = runpy.run_path(path)
+        return runpy.run_path(path)
     except SystemExit as end:
         raise WrongRequestError(
             f"'{path}' ends itself by sys.exit({end.code if end.code is not None else ''}) when it is run; "
@@ -47,6 +48,22 @@ def kernels_of(path: str, name: str = "") -> dict[str, Kernel]:
         raise WrongRequestError(f"running '{path}' failed: {said}") from error
     finally:
         sys.path.remove(folder)
+
+
+def function_of(path: str, request: str) -> Callable[..., Any]:
+    """Returns the function that a request names: NAME of the file `path`, or FILE:NAME."""
+    file, name = split_request(request) if ":" in request else (path, request)
+    found = _names_of(file).get(name)
+    if not callable(found):
+        raise WrongRequestError(f"'{file}' has no function '{name}'")
+    return found  # type: ignore[no-any-return]
+
+
+def kernels_of(path: str, name: str = "") -> dict[str, Kernel]:
+    """Returns the kernels that a file defines, in order, or the kernel of this name, which may be a bare
+    function.
+    """
+    names = _names_of(path)
     found = {n: k for n, k in names.items() if isinstance(k, Kernel) and _is_of(k.__wrapped__, path)}
     if not name:
         if not found:

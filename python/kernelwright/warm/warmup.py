@@ -61,7 +61,7 @@ def with_examples(
     return tuple(positional), by_name
 
 
-def _annotated_rest(kernel: Kernel, given: int, keywords: Mapping[str, Any]) -> dict[str, Any]:
+def _annotated_rest(kernel: Kernel, given: int, keywords: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Returns examples for the parameters that are not given, by their annotations. Parameters with a default
     value and no annotation keep the default value. Raises TypeError for others.
     """
@@ -77,10 +77,21 @@ def _annotated_rest(kernel: Kernel, given: int, keywords: Mapping[str, Any]) -> 
             out[name] = found
         elif name not in with_default:
             raise TypeError(
-                f"kernel '{kernel.__name__}': warmup() needs the type of '{name}': give it, as "
+                f"kernel '{kernel.__name__}': {what}() needs the type of '{name}': give it, as "
                 f'{name}="f32[:, :]", or annotate the parameter so'
             )
     return out
+
+
+def arguments_of(
+    kernel: Kernel, args: tuple[Any, ...], keywords: Mapping[str, Any], what: str
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns an example for every parameter of a kernel, from texts, given arguments or annotations. `what`
+    names the method that asks. Raises ArgumentTypeError for a text that is no type, TypeError for a missing
+    type.
+    """
+    positional, by_name = with_examples(kernel, args, keywords)
+    return positional, by_name | _annotated_rest(kernel, len(positional), by_name, what)
 
 
 def warmup(
@@ -89,8 +100,7 @@ def warmup(
     """Compiles a kernel for types of arguments, given as texts, as example arrays or by annotations, and
     stores it in the disk cache. Runs nothing.
     """
-    positional, by_name = with_examples(kernel, args, keywords)
-    by_name |= _annotated_rest(kernel, len(positional), by_name)
+    positional, by_name = arguments_of(kernel, args, keywords, "warmup")
     targets = target.split(",") if isinstance(target, str) else list(target or ["host"])
     made = _core.warm(kernel, positional, by_name, [name.strip() for name in targets])
     return [WarmedVersion(kernel.__name__, *row) for row in made]

@@ -26,7 +26,9 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "schedule": ("tree", "directives", "steps", "cpu", "schedule"),
     "codegen": ("interp", *BACKEND_FOLDERS["llvm"], "llvm", "cuda", "codegen"),
     "frontend": ("frontend", "sema", "lower"),
-    "runtime": ("memory", "cpu", "cuda", "runtime", "versions", "calls", "aot", "ops"),
+    "runtime": (
+        *("memory", "cpu", "cuda", "runtime", "versions", "calls", "aot", "exported", "standalone", "ops"),
+    ),
     "python": ("dispatch", "ops", "testing", "bind"),
 }
 

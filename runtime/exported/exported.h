@@ -1,0 +1,50 @@
+// What `kw export` links into a shared library: the objects of a kernel's two bodies, and a description of
+// its arguments that standalone/ reads. Makes bytes and text; writes no file and runs no linker.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/artifact.h"
+#include "runtime/array_view.h"
+#include "support/target.h"
+
+namespace kw {
+
+/// A kernel to export, for the types of one call.
+struct KernelToExport {
+  std::string symbol;           ///< name of the functions in C
+  std::string library, header;  ///< names of the files, for the comments of the header
+  Artifact main, plain;
+  Target target;
+  std::vector<std::string>
+      arguments;                    ///< names, as called, unused ones included; captured arrays follow them
+  std::vector<ArrayView> captured;  ///< their elements are copied
+  std::vector<TextPlace> places;    ///< of the kernel's text and of those inlined, for messages
+};
+
+/// The inputs of the linker, and the C header.
+struct ExportedParts {
+  std::string main, plain, description;  ///< relocatable ELF objects
+  std::string header;
+};
+
+/// Makes the parts. Both artifacts hold machine code.
+ExportedParts export_parts(const KernelToExport &k);
+
+/// Returns the description (description.h).
+std::string describe(const KernelToExport &k);
+/// Returns the text of the header. Its functions are those of standalone/entries.
+std::string c_header(const KernelToExport &k);
+/// Returns whether a name cannot be that of a function or parameter in the header.
+bool is_c_word(std::string_view name);
+/// The outputs of a kernel in the order of the C interface: as it returns them. Indices of parameters.
+std::vector<uint32_t> outputs_in_order(const Artifact &a);
+
+/// Returns an object with another name for one of its symbols.
+std::string rename_symbol(std::string object, std::string_view from, std::string_view to);
+/// Returns an object with read-only data, aligned to 64 bytes, under a symbol. For the machine that `like`,
+/// an object, is for.
+std::string data_object(std::string_view symbol, std::string_view bytes, std::string_view like);
+
+}  // namespace kw
