@@ -65,23 +65,3 @@ def stencil(u):
         for j in range(1, u.shape[1] - 1):
             v[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]) - u[i, j]
     return v
-
-
-@kw.kernel
-def copy(a):
-    b = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        b[i] = a[i]
-    return b
-
-
-@kw.kernel
-def multiply_adds(x, rounds):
-    for i in range(x.shape[0]):
-        a = x[i]
-        b = x[i] + 1.0
-        for _ in range(rounds):
-            a = a * 0.5 + 0.25
-            b = b * 0.5 + 0.75
-        x[i] = a + b
-    return x

@@ -6,14 +6,8 @@ if installed, Numba. All measurements take place in one process and take a few s
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-import inspect
-import math
-import re
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +26,6 @@ class _Case:
     shape: tuple[int, int]
     numpy: Callable[..., Array]
     extra: int = 0  # number of rows passed as arguments besides the first array
-    flops: bool = False  # limited by arithmetic, not by memory
 
 
 def _softmax(x: Array) -> Array:
@@ -57,54 +50,8 @@ _cases = (
     _Case("softmax", (4096, 1024), _softmax),
     _Case("layernorm", (4096, 1024), _layernorm, extra=2),
     _Case("stencil", (2048, 2048), _stencil),
-    _Case("matmul", (512, 512), lambda a, b: np.asarray(a @ b), flops=True),
+    _Case("matmul", (512, 512), lambda a, b: np.asarray(a @ b)),
 )
-
-
-def _best(call: Callable[[], Any], seconds: float) -> float:
-    """Returns the time of the shortest of the calls that fit into `seconds`, at least three."""
-    call()
-    times: list[float] = []
-    end = time.perf_counter() + seconds
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def copy_limit(moved: int, seconds: float = 0.15) -> float:
-    """Returns the bytes per second of the fastest copy that reads and writes `moved` bytes. Tries NumPy's
-    with one thread or with all, and a loop of ours, which can bypass the caches.
-    """
-    source, target = np.ones(moved // 8, np.float32), np.ones(moved // 8, np.float32)
-    one = _best(lambda: np.copyto(target, source), seconds)
-    loop = _best(lambda: kernels.copy(source, out=target), seconds)
-    threads = kw.threads()
-    parts = list(zip(np.array_split(target, threads), np.array_split(source, threads), strict=True))
-    with ThreadPoolExecutor(threads) as pool:
-        many = _best(lambda: list(pool.map(lambda part: np.copyto(*part), parts)), seconds)
-    return 2 * source.nbytes / min(one, many, loop)
-
-
-def arithmetic_limit(seconds: float = 0.15) -> float:
-    """Returns the float32 operations per second of all threads, with independent multiply-adds."""
-    x, rounds = np.ones(1 << 14, np.float32), 1 << 8
-    return 4 * x.size * rounds / _best(lambda: kernels.multiply_adds(x, rounds), seconds)
-
-
-def _numba(kernel: kw.Kernel) -> Callable[..., Array] | None:
-    """Returns the same loops compiled by njit with float32 numbers; None if Numba is not installed."""
-    if importlib.util.find_spec("numba") is None:
-        return None
-    numba = importlib.import_module("numba")
-    text = inspect.getsource(kernel.__wrapped__)
-    text = re.sub(r"(?<![\w.])\d+\.\d+(e-?\d+)?", lambda m: f"float32({m[0]})", text[text.index("def ") :])
-    text = re.sub(r"output_tensor\(", "empty(", text)
-    names = {"exp": math.exp, "sqrt": math.sqrt, "empty": np.empty, "float32": np.float32}
-    exec(compile(text, f"<numba {kernel.__name__}>", "exec"), names)
-    made: Callable[..., Array] = numba.njit(names[kernel.__name__])
-    return made
 
 
 def arguments(case: _Case) -> tuple[Array, ...]:
@@ -117,26 +64,20 @@ def arguments(case: _Case) -> tuple[Array, ...]:
 
 def rows(seconds: float = 0.15) -> list[tuple[str, ...]]:
     """Returns kernel and shape, speed, share of the limit, ratio to NumPy, to Numba ("-" without it)."""
+    has_numba = importlib.util.find_spec("numba") is not None
     out: list[tuple[str, ...]] = []
     for case in _cases:
         kernel, args = getattr(kernels, case.name), arguments(case)
-        result = kernel(*args)
-        done = (
-            2 * math.prod(case.shape) * case.shape[1]
-            if case.flops
-            else sum(a.nbytes for a in (*args, result))
+        found = kernel.bench(
+            *args, peers={"NumPy": case.numpy}, numba=has_numba, python=False, seconds=seconds
         )
-        ours = _best(lambda: kernel(*args), seconds)  # noqa: B023 (called at once)
-        theirs = _best(lambda: case.numpy(*args), seconds)  # noqa: B023
-        numba = _numba(kernel)
-        ratio = f"{_best(lambda: numba(*args), seconds) / ours:.1f}x" if numba else "-"  # noqa: B023
-        unit = "GFLOP/s" if case.flops else "GB/s"
-        limit = arithmetic_limit(seconds) if case.flops else copy_limit(done, seconds)
+        share = found.share_all
+        by_arithmetic = share is not None and share.limit == "arithmetic"
+        speed = f"{found.gigaflops:.3g} GFLOP/s" if by_arithmetic else f"{found.gigabytes:.3g} GB/s"
+        of_limit = f"{share.of_limit:.0%}" if share else "-"
         shape = "x".join(map(str, case.shape))
-        speed = f"{done / ours / 1e9:.3g} {unit}"
-        out.append(
-            (f"{case.name} {shape}", speed, f"{done / ours / limit:.0%}", f"{theirs / ours:.1f}x", ratio)
-        )
+        over_numba = f"{found.over('Numba'):.1f}x" if has_numba else "-"
+        out.append((f"{case.name} {shape}", speed, of_limit, f"{found.over('NumPy'):.1f}x", over_numba))
     return out
 
 
@@ -149,8 +90,8 @@ def show() -> None:
     if all(cells[4] == "-" for cells in found):
         print("(Numba is not installed)")
     print(
-        f"Float32, {kw.threads()} threads. The limit of memory is the fastest copy of as many bytes, that of"
-        "\narithmetic independent multiply-adds. Numba: njit with one thread; NumPy as it comes."
+        f"Float32, {kw.threads()} threads. The limit is measured beside each row: the fastest loops that read"
+        "\nand write as many bytes, or multiply-adds in registers. Numba: njit, one thread. NumPy as it is."
     )
 
 

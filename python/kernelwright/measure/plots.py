@@ -1,0 +1,164 @@
+"""Plots of measurements, as SVG or PNG, on a light or a dark ground. Needs matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .bench import Result
+from .limits import arithmetic_limit, bandwidth
+from .report import sizes_text
+
+_OURS = "#d1495b"
+_SHOWN = 0.01  # of our speed; slower peers, as CPython's loops, would lie on the axis
+_OTHERS = ("#30638e", "#00798c", "#edae49", "#8d6a9f", "#66a182")
+
+
+class PlotError(ValueError):
+    """A plot cannot be made; the message says why."""
+
+
+@contextmanager
+def _figure(path: str, dark: bool) -> Iterator[Any]:
+    """Yields the axes of a plot, and writes it."""
+    if Path(path).suffix not in (".svg", ".png"):
+        raise PlotError(f"'{path}' is no name of a picture: expected .svg or .png")
+    try:
+        from matplotlib import style
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise PlotError("plots need matplotlib: pip install 'kernelwright[plots]'") from None
+    with (
+        style.context("dark_background" if dark else "default"),
+        style.context({"svg.hashsalt": "kw", "font.size": 10}),
+    ):
+        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+        axes = figure.subplots()
+        axes.grid(True, which="major", alpha=0.25)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        yield axes
+        figure.savefig(path, dpi=160, metadata={"Date": None} if path.endswith(".svg") else None)
+
+
+def plot_sweep(
+    results: Sequence[Result], sizes: Sequence[int], name: str, path: str, dark: bool = False
+) -> None:
+    """Plots the speed over a size: of the kernel by all threads, its peers, and the limit."""
+    first = results[0]
+    last = results[-1].share_all
+    by_arithmetic = last is not None and last.limit == "arithmetic"
+    unit = "GFLOP/s" if by_arithmetic else "GB/s"
+
+    def speed(result: Result, seconds: float) -> float:
+        amount = result.work.operations if by_arithmetic else result.work.bytes
+        return amount / seconds / 1e9
+
+    fastest = max(speed(r, r.all.median) for r in results)
+    with _figure(path, dark) as axes:
+        axes.plot(
+            sizes,
+            [speed(r, r.all.median) for r in results],
+            "o-",
+            color=_OURS,
+            label="kernelwright",
+            lw=2,
+            zorder=3,
+        )
+        axes.fill_between(
+            sizes,
+            [speed(r, r.all.high) for r in results],
+            [speed(r, r.all.low) for r in results],
+            color=_OURS,
+            alpha=0.2,
+            lw=0,
+        )
+        for color, peer in zip(_OTHERS * 3, first.peers, strict=False):
+            timed = [
+                (n, r.peers[peer].timing) for n, r in zip(sizes, results, strict=True) if peer in r.peers
+            ]
+            points = [(n, speed(r, t.median)) for (n, t), r in zip(timed, results, strict=False) if t]
+            if points and max(y for _, y in points) > fastest * _SHOWN:
+                axes.plot(*zip(*points, strict=True), "o-", color=color, label=peer, ms=4)
+        limits = [
+            (n, speed(r, r.all.median * r.share_all.of_limit))
+            for n, r in zip(sizes, results, strict=True)
+            if r.share_all
+        ]
+        if limits:
+            axes.plot(*zip(*limits, strict=True), "--", color="gray", label="limit of this machine")
+        axes.set_xscale("log", base=2)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(name)
+        axes.set_ylabel(unit)
+        axes.set_title(f"{first.kernel}, {first.target}, {first.threads} threads", loc="left")
+        axes.legend(frameon=False)
+
+
+def plot_lines(
+    path: str,
+    title: str,
+    name: str,
+    unit: str,
+    values: Sequence[Any],
+    lines: dict[str, list[float]],
+    dark: bool = False,
+) -> None:
+    """Plots one line for each provider of a sweep."""
+    with _figure(path, dark) as axes:
+        for color, (label, figures) in zip((_OURS, *_OTHERS) * 9, lines.items(), strict=False):
+            axes.plot(values, figures, "o-", color=color, label=label, ms=4)
+        if all(isinstance(v, int | float) and v > 0 for v in values):
+            axes.set_xscale("log", base=2)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(name)
+        axes.set_ylabel(unit)
+        axes.set_title(title, loc="left")
+        axes.legend(frameon=False)
+
+
+def plot_roofline(results: Sequence[Result], path: str, dark: bool = False) -> None:
+    """Plots operations per second over operations per byte, below the limits of memory and arithmetic.
+
+    A kernel whose operations are not known, or that has none, is left out. Raises PlotError if none is left.
+    """
+    shown = [r for r in results if r.work.operations > 0 and r.work.bytes and not r.work.at_most]
+    if not shown:
+        raise PlotError("a roofline needs a kernel whose floating-point operations can be counted")
+    count = shown[0].threads
+    largest = max(shown, key=lambda r: r.work.bytes)
+    speed = bandwidth(int(largest.work.bytes_read), int(largest.work.bytes_written), count)
+    dtypes = [d for d in ("float32", "float64") if any(getattr(r.work, d) for r in shown)]
+    peaks = {dtype: arithmetic_limit(dtype, count) for dtype in dtypes}
+    at = [r.work.operations / r.work.bytes for r in shown]
+    low = min(*at, speed and min(peaks.values()) / speed) / 4
+    high = max(*at, max(peaks.values()) / speed) * 4
+    with _figure(path, dark) as axes:
+        for dtype, peak in peaks.items():
+            knee = peak / speed
+            roof = [low * speed / 1e9, peak / 1e9, peak / 1e9]
+            axes.plot([low, knee, high], roof, color="gray")
+            text = f"{dtype}: {peak / 1e9:.0f} GFLOP/s"
+            axes.annotate(
+                text, (high, peak / 1e9), (0, 3), textcoords="offset points", ha="right", color="gray"
+            )
+        text = f"memory: {speed / 1e9:.0f} GB/s"
+        at_left = (low * 1.2, low * 1.2 * speed / 1e9)
+        axes.annotate(text, at_left, (10, 0), textcoords="offset points", va="top", color="gray")
+        for color, kernel in zip((_OURS, *_OTHERS) * 9, dict.fromkeys(r.kernel for r in shown), strict=False):
+            points = [(x, r) for x, r in zip(at, shown, strict=True) if r.kernel == kernel]
+            label = kernel if len(points) > 1 else f"{kernel}({sizes_text(points[0][1])})"
+            axes.plot([x for x, _ in points], [r.gigaflops for _, r in points], "o", color=color, label=label)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        lowest = min([low * speed / 1e9, *(r.gigaflops for r in shown)])
+        axes.set_ylim(lowest / 2, max(peaks.values()) / 1e9 * 2)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
+        axes.set_xlabel("operations per byte")
+        axes.set_ylabel("GFLOP/s")
+        axes.set_title(f"{shown[0].target}, {count} threads", loc="left")
+        axes.legend(frameon=False)

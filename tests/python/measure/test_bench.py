@@ -1,0 +1,250 @@
+"""`kernel.bench`, `kernel.stats` and the texts of their results. Times themselves are not tested."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelwright as kw
+from kernelwright.measure import bench as bench_module
+from kernelwright.measure.bench import Peer, Result, Share, Work
+from kernelwright.measure.limits import best_rate, memory_movers
+from kernelwright.measure.peers import find_compilers, numba_function
+from kernelwright.measure.report import csv_of, table_of, text_of
+from kernelwright.measure.timing import Candidate, Timing, summary, time_calls
+
+
+@kw.kernel
+def add(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + b[i]
+    return c
+
+
+@kw.kernel
+def gather(t, k):
+    y = output_tensor(k.shape, t.dtype)
+    for i in range(k.shape[0]):
+        y[i] = t[k[i]]
+    return y
+
+
+@kw.kernel
+def doubled(x):
+    for i in range(x.shape[0]):
+        x[i] = 2 * x[i]
+    return x
+
+
+def quick(kernel: Any, *args: Any, **options: Any) -> Result:
+    found: Result = kernel.bench(*args, seconds=0.002, **options)
+    return found
+
+
+def timing(seconds: float) -> Timing:
+    return Timing(seconds, seconds * 0.98, seconds * 1.02, seconds * 0.9, 7)
+
+
+def result(**changes: Any) -> Result:
+    """A result with figures that are easy to follow: 12 MB and 1 M operations in 1 ms."""
+    work = Work(1e6, 0, 8e6, 4e6, "", "")
+    fields: dict[str, Any] = {
+        "kernel": "add",
+        "types": ["f32[:]/inner", "int"],
+        "shapes": [(1000, 1000), 3],
+        "target": "avx2",
+        "threads": 2,
+        "compiled": 0.0123,
+        "loaded": 61.4e-6,
+        "call": 142e-9,
+        "one": timing(2e-3),
+        "all": timing(1e-3),
+        "work": work,
+        "share_one": Share(0.5, "memory"),
+        "share_all": Share(0.75, "memory"),
+        "peers": {"NumPy": Peer(timing(5e-3)), "Numba": Peer(None, "Numba is not installed")},
+    }
+    return Result(**{**fields, **changes})
+
+
+def test_samples_are_summed_up() -> None:
+    assert summary([3.0]) == Timing(3.0, 3.0, 3.0, 3.0, 1)
+    found = summary([5.0, 1.0, 2.0, 3.0, 4.0])
+    assert (found.median, found.low, found.high, found.least, found.samples) == (3.0, 2.0, 4.0, 1.0, 5)
+    assert found.spread == pytest.approx(2 / 3)
+
+
+def test_candidates_take_turns() -> None:
+    order: list[str] = []
+    candidates = {
+        "a": Candidate(lambda: order.append("a"), lambda: order.append("reset")),
+        "b": Candidate(lambda: order.append("b"), lambda: order.append("reset")),
+    }
+    timings = time_calls(candidates, 0.0)
+    assert set(timings) == {"a", "b"} and timings["a"].samples == timings["b"].samples == 5
+    # each sample is one call after a reset; the first of each warms up
+    assert order == ["reset", "a", "reset", "b"] * 6
+
+
+def test_a_result_has_all_figures() -> None:
+    a = np.random.default_rng(1).standard_normal(5000).astype("f4")
+    found = quick(add, a, a, peers={"NumPy": np.add, "wrong": np.subtract, "fails": lambda a: a})
+    assert found.kernel == "add" and found.types == ["f32[:]", "f32[:]"] and found.shapes == [(5000,)] * 2
+    assert found.work == Work(5000, 0, 40000, 20000, "", "")
+    assert found.threads == kw.threads() and found.one.samples >= 5
+    for figure in (found.compiled, found.loaded, found.call, found.gigabytes, found.gigaflops):
+        assert figure > 0
+    assert found.share_all and found.share_all.limit == "memory" and found.share_all.of_limit > 0
+    assert found.peers["NumPy"].agrees and found.over("NumPy") > 0
+    assert not found.peers["wrong"].agrees
+    assert found.peers["fails"].problem.startswith("TypeError: ") and math.isnan(found.over("fails"))
+    assert found.peers["CPython"].agrees
+    assert json.loads(json.dumps(found.as_dict()))["work"]["bytes_read"] == 40000
+
+
+def test_texts_name_the_arguments() -> None:
+    found = quick(gather, "f64[10]", "i64[4, 5][7]".replace("[4, 5]", ""), python=False)
+    assert found.types == ["f64[:]", "i64[:]"] and found.shapes == [(10,), (7,)] and not found.peers
+    assert found.share_all is None
+    assert found.work.at_most == "where the data decide on a subscript, all of 't' is counted"
+    with pytest.raises(ValueError, match="leaves sizes open"):
+        gather.bench("f64[:]", "i64[7]")
+
+
+def test_arguments_stay_as_they_are() -> None:
+    x = np.ones(100)
+    found = quick(doubled, x)
+    assert x.tolist() == [1.0] * 100 and found.peers["CPython"].agrees
+    assert found.work.bytes_read == found.work.bytes_written == 800
+
+
+def test_unknown_operations_have_no_share_of_arithmetic() -> None:
+    @kw.kernel
+    def halve(x):
+        for i in range(x.shape[0]):
+            while x[i] > 1:
+                x[i] = x[i] * 0.5
+        return x
+
+    found = quick(halve, np.full(10, 8.0))
+    assert math.isnan(found.gigaflops) and found.share_all and found.share_all.limit == "memory"
+    assert "operations are not counted: a while loop runs as often as the data say" in str(found)
+
+
+def test_a_kernel_without_a_cache_has_no_time_of_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def frozen(*_: Any) -> Any:
+        raise kw.UnsupportedError("frozen")
+
+    monkeypatch.setattr(bench_module._core, "warm", frozen)
+    assert math.isnan(quick(add, "f32[8]", "f32[8]").compiled)
+
+
+@pytest.mark.parametrize(("read", "written"), [(8000, 4000), (4096, 0), (0, 4096), (100, 400), (10, 1)])
+def test_movers_move_about_as_many_bytes(read: int, written: int) -> None:
+    movers = memory_movers(read, written)
+    assert movers
+    for mover in movers.values():
+        mover.call()
+        assert abs(mover.bytes - read - written) < 40
+    assert best_rate(movers, {name: timing(2.0) for name in movers}) == max(
+        m.bytes / 2 for m in movers.values()
+    )
+
+
+def test_text() -> None:
+    assert (
+        str(result())
+        == text_of(result())
+        == """\
+add(f32[1000, 1000]/inner, 3)   avx2, 2 threads
+  compiled in 12.3 ms, from the disk cache in 61.4 us, a call 142 ns
+  1 thread      2.00 ms ± 2 %   6.00 GB/s   0.500 GFLOP/s   50 % of the limit (memory)
+  2 threads     1.00 ms ± 2 %   12.0 GB/s   1.00 GFLOP/s   75 % of the limit (memory)
+  NumPy         5.00 ms   kw is 5.00x as fast
+  Numba       Numba is not installed"""
+    )
+    odd = result(
+        threads=1,
+        compiled=math.nan,
+        call=math.nan,
+        work=Work(0, 0, 8e6, 4e6, "", "of branches …"),
+        share_one=None,
+        peers={"C": Peer(timing(1e-3), "", agrees=False)},
+    )
+    assert (
+        str(odd)
+        == """\
+add(f32[1000, 1000]/inner, 3)   avx2, 1 thread
+  from the disk cache in 61.4 us
+  1 thread      2.00 ms ± 2 %   6.00 GB/s
+  C             1.00 ms   kw is 1.00x as fast   its result differs
+  at most, and therefore without a share of the limit: of branches …"""
+    )
+    assert "120 % of the limit (memory, disturbed: measure again)" in str(
+        result(share_all=Share(1.2, "memory"))
+    )
+
+
+def test_tables() -> None:
+    results = [result(), result(shapes=[(2, 2), 3], share_all=None, peers={})]
+    assert table_of(results) == [
+        ["kernel", "arguments", "1 thread", "all", "GB/s", "GFLOP/s", "of the limit"]
+        + ["over NumPy", "over Numba"],
+        ["add", "f32[1000, 1000]/inner, 3", "2.00 ms", "1.00 ms", "12.0", "1.00", "75% memory", "5.00x", "-"],
+        ["add", "f32[2, 2]/inner, 3", "2.00 ms", "1.00 ms", "12.0", "1.00", "-", "-", "-"],
+    ]
+    rows = list(csv.DictReader(io.StringIO(csv_of(results))))
+    assert rows[0]["arguments"] == "f32[1000, 1000]/inner, 3" and rows[0]["all"] == "0.001"
+    assert rows[0]["NumPy"] == "0.005" and rows[0]["Numba"] == "" and rows[1]["of_limit"] == ""
+
+
+def test_numba_gets_the_same_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    scale = 3.0
+
+    @kw.kernel
+    def scaled(x: f32[:]) -> f32[:]:
+        y = output_tensor(x.shape, x.dtype)
+        for i in parallel(x.shape[0]):
+            y[i] = sqrt(x[i]) * scale
+        return y
+
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert numba_function(scaled) == "Numba is not installed"
+    stand_in = types.ModuleType("numba")
+    stand_in.njit = lambda f: f  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "numba", stand_in)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: stand_in)
+    function = numba_function(scaled)
+    assert not isinstance(function, str)
+    assert function(np.array([4.0, 9.0])).tolist() == [6.0, 9.0]
+    text = kw.kernel("def f(x):\n    return x\n")
+    assert quick(text, np.ones(3), numba=True).peers["Numba"].timing
+
+
+def test_compilers_are_found_by_name() -> None:
+    assert set(find_compilers()) <= {"gcc", "clang"}
+
+
+def test_stats_count() -> None:
+    kernel = kw.kernel(add.__wrapped__)
+    assert str(kernel.stats()).startswith("0 calls, 0 versions, 0 bodies compiled in 0.0 ms, 0 loaded")
+    for _ in range(3):
+        kernel(np.ones(3), np.ones(3))
+    with pytest.raises(IndexError):
+        kernel(np.ones(3), np.ones(2))
+    kernel(np.ones(3, "i8"), np.ones(3, "i8"))
+    found = kernel.stats()
+    assert (found.calls, found.versions) == (5, 2)
+    # the failed call ran the checked body, too
+    assert found.compiles + found.cache_hits == 3
+    assert found.compile_seconds + found.load_seconds > 0

@@ -1,0 +1,107 @@
+"""`kw bench`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """\
+import kernelwright as kw
+import numpy as np
+
+@kw.kernel
+def scaled(x: "f32[1000]", by: "2.5"):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        y[i] = x[i] * by
+    return y
+
+@kw.kernel
+def needs(x):
+    return x
+
+def by_numpy(x, by):
+    return x * np.float32(by)
+"""
+
+C_SOURCE = """\
+#include <stdint.h>
+void scaled(const float *x, int64_t n, double by, float *y, int64_t m) {
+  for (int64_t i = 0; i < n; i++) y[i] = x[i] * (float)by;
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "kernels.py").write_text(PROGRAM)
+    (tmp_path / "scaled.c").write_text(C_SOURCE)
+    return tmp_path
+
+
+def command(folder: Path, *words: str) -> tuple[int, str, str]:
+    line = [sys.executable, "-m", "kernelwright", "bench", *words, "--seconds", "0.002"]
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_one_kernel_with_peers(folder: Path) -> None:
+    code, out, said = command(
+        folder, "kernels.py:scaled", "--numpy", "by_numpy", "--c", "scaled.c", "--json", "out.json"
+    )
+    assert code == 0, said
+    assert out.startswith("scaled(f32[1000], 2.5)   ")
+    (found,) = json.loads((folder / "out.json").read_text())
+    assert found["kernel"] == "scaled" and found["types"] == ["f32[:]", "float"]
+    compilers = [name for name in ("gcc", "clang") if shutil.which(name)]
+    assert {"NumPy", "CPython", *compilers} <= set(found["peers"])
+    assert all(peer["agrees"] for peer in found["peers"].values())
+    assert found["peers"]["NumPy"]["timing"]["median"] > 0
+
+
+def test_a_sweep_with_pictures(folder: Path) -> None:
+    files = ("--csv", "out.csv", "--plot", "out.svg", "--roofline", "roof.png", "--dark")
+    code, out, said = command(
+        folder, "kernels.py:scaled", "--args", "f32[n], 2.0", "--sweep", "n=64..256", *files
+    )
+    assert code == 0, said
+    assert [line.split("  ")[1] for line in out.splitlines()[1:]] == [f"f32[{n}], 2" for n in (64, 128, 256)]
+    assert len(list(csv.reader((folder / "out.csv").open()))) == 4
+    assert (folder / "out.svg").read_bytes() and (folder / "roof.png").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("kernels.py",), "'kernels.py' defines 2 kernels: name one, as in 'kernels.py:scaled'"),
+        (("kernels.py:needs",), "kernel 'needs' needs arguments, as --args \"f32[4096,1024]\""),
+        (("kernels.py:scaled", "--numpy", "no"), "'kernels.py' has no function 'no'"),
+        (("kernels.py:scaled", "--plot", "x.svg"), "--plot draws a sweep: add --sweep, as n=2**8..2**24"),
+        (
+            ("kernels.py:scaled", "--args", "f32[:], 1"),
+            "'f32[:]' leaves sizes open: measurements need them, as f32[4096, 1024]",
+        ),
+        (
+            ("kernels.py:scaled", "--sweep", "n"),
+            "'n' is no sweep: expected n=2**8..2**24, n=100..1000+100 or n=1,2,3",
+        ),
+    ],
+)
+def test_wrong_requests(folder: Path, words: tuple[str, ...], message: str) -> None:
+    code, _, said = command(folder, *words)
+    assert (code, said) == (2, f"kw bench: {message}\n")
+
+
+def test_a_c_file_that_does_not_compile(folder: Path) -> None:
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    (folder / "scaled.c").write_text("void scaled( {}")
+    assert "gcc failed: scaled.c:1" in command(folder, "kernels.py:scaled", "--c", "scaled.c")[1]
+    (folder / "scaled.c").write_text("void other(void) {}")
+    assert "scaled.c has no function 'scaled'" in command(folder, "kernels.py:scaled", "--c", "scaled.c")[1]
