@@ -44,7 +44,8 @@ CompileLock::CompileLock(const std::string &path, std::chrono::milliseconds pati
        pause = std::min(pause * 2, longest_pause))
     std::this_thread::sleep_for(pause);
   if (fd_ < 0 && std::chrono::steady_clock::now() >= end)
-    log_line(0, cat("waited ", std::chrono::duration_cast<std::chrono::seconds>(patience).count(),
+    log_message(LogArea::cache, LogLevel::info,
+                cat("waited ", std::chrono::duration_cast<std::chrono::seconds>(patience).count(),
                     " s for another process that holds ", path, "; compiling here too"));
 }
 

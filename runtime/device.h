@@ -43,8 +43,9 @@ struct DeviceApi {
   void (*free)(Device, void *data) noexcept;
   /// Copies bytes between two places in memory of the device.
   void (*copy)(Device, void *to, const void *from, size_t bytes, DeviceStream);
-  /// Loads the code of an artifact. Returns null and sets `error` if it cannot be loaded.
-  std::shared_ptr<const LoadedKernel> (*load)(Artifact artifact, std::string &error);
+  /// Loads the code of an artifact, whose functions profilers and debuggers show by `name`. Returns null and
+  /// sets `error` if it cannot be loaded.
+  std::shared_ptr<const LoadedKernel> (*load)(Artifact artifact, const std::string &name, std::string &error);
   /// Runs a kernel; `cancel`, if not null, is polled while it runs (runtime/launch).
   RunResult (*launch)(const LoadedKernel &kernel, const CallWords &words, DeviceStream,
                       const volatile uint32_t *cancel);

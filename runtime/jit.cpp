@@ -78,7 +78,9 @@ void parse(const Request &r, const SourceText &source, Parsed &p, std::vector<Lo
 }
 
 CompileInput input_of(const Request &r, const Parsed &p) {
-  return {p.sources, r.signature, r.options, r.target, r.backend};
+  std::span<const TextPlace> places = r.places;
+  return {p.sources, r.signature, r.options,
+          r.target,  r.backend,   places.first(r.options.debug_info ? places.size() : 0)};
 }
 
 /// Returns whether the parameters of an entry match the arguments of the request: an entry of another writer
@@ -123,13 +125,15 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
     auto artifact = deserialize(*bytes);
     // The whole preimage is compared, because a file of this name may hold another request.
     if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
-      if (auto kernel = device_api(DeviceKind::cpu).load(std::move(*artifact), error);
+      if (auto kernel = device_api(DeviceKind::cpu).load(std::move(*artifact), code_name(r), error);
           kernel && kernel->stack_bytes() <= kernel_stack) {
         report_time("cached", r.name, now_ms() - begin);
-        log_line(2, cat("cache entry ", key.text(), " serves '", r.name, "'"));
+        log_message(LogArea::cache, LogLevel::debug,
+                    cat("entry ", key.text(), " serves kernel '", r.name, "'"));
         return kernel;
       }
-    log_line(1, cat("cache entry ", key.text(), " is unusable (", error, ")"));
+    log_message(LogArea::cache, LogLevel::warning,
+                cat("entry ", key.text(), " of kernel '", r.name, "' is unusable: ", error));
     return nullptr;
   };
   auto own = cache_.read(key);
@@ -161,7 +165,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   Artifact a = compile_request(r, source);
   // before loading, which takes the artifact
   std::string bytes = debug_options().cache ? serialize(a) : std::string(), error;
-  auto kernel = device_api(DeviceKind::cpu).load(std::move(a), error);
+  auto kernel = device_api(DeviceKind::cpu).load(std::move(a), code_name(r), error);
   if (!kernel)
     throw ResolvedError({Resolved{Code::E503,
                                   -1,
@@ -176,6 +180,8 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   if (!bytes.empty()) {
     std::scoped_lock state(mutex_);
     cache_.write(key_of(r), bytes);
+    log_message(LogArea::cache, LogLevel::debug,
+                cat("entry ", key_of(r).text(), " of kernel '", r.name, "' is stored"));
   }
   report_time("total", r.name, now_ms() - begin);
   return kernel;
@@ -359,7 +365,7 @@ std::shared_ptr<const LoadedKernel> load_ir_text(std::string_view text, std::str
   auto f = parse_ir_text(text, error);
   if (!f) return nullptr;
   try {
-    return device_api(DeviceKind::cpu).load(compile_unscheduled(*f, host_target()), error);
+    return device_api(DeviceKind::cpu).load(compile_unscheduled(*f, host_target()), "kw_ir", error);
   } catch (const CompileError &e) {
     error = e.what();
     return nullptr;

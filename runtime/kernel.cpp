@@ -2,12 +2,14 @@
 #include "runtime/kernel.h"
 
 #include "codegen/interp/interp.h"
+#include "runtime/cpu/code_events.h"
 #include "runtime/cpu/loader.h"
 #include "runtime/jit.h"
 
 namespace kw {
 
-std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::string &error) {
+std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, const std::string &name,
+                                                       std::string &error) {
   auto kernel = std::make_shared<LoadedKernel>();
   // The dims of the ABI hold the extents of the arguments, then the strides that the stride classes do not
   // determine. Extents of outputs are not passed: they follow from the arguments.
@@ -38,6 +40,7 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, std::s
       error = object.error;
       return nullptr;
     }
+    kernel->announced_ = announce_code(artifact.code, object.addresses, name);
     kernel->stack_bytes_ = object.stack_bytes;
     kernel->code_ = std::move(object.code);
     kernel->entry_ = reinterpret_cast<KwEntry>(object.entry);

@@ -15,7 +15,9 @@ namespace kw {
 class LoadedKernel {
  public:
   /// Loads an artifact. Returns null and sets `error` if the code cannot be loaded (a corrupt entry).
-  static std::shared_ptr<const LoadedKernel> load(Artifact artifact, std::string &error);
+  /// Profilers and debuggers show its functions by `name`.
+  static std::shared_ptr<const LoadedKernel> load(Artifact artifact, const std::string &name,
+                                                  std::string &error);
 
   const Artifact &artifact() const { return artifact_; }
   size_t dim_count() const { return dim_count_; }
@@ -41,6 +43,7 @@ class LoadedKernel {
   Artifact artifact_;
   CodeMapping code_;
   KwEntry entry_ = nullptr;
+  std::shared_ptr<void> announced_;  ///< what debuggers know of the code; released before it
   std::shared_ptr<const Func> ir_;
   size_t dim_count_ = 0, scalar_count_ = 0, output_count_ = 0, stack_bytes_ = 0;
 };

@@ -81,10 +81,16 @@ std::string key_text(const Request &r) {
   for (const Derivation &d : r.derive) out += cat("derive ", derivation_text(d), "\n");
   for_each_field(r.options,
                  [&](std::string_view name, int value) { out += cat("option ", name, " ", value, "\n"); });
+  if (r.options.debug_info)
+    for (const TextPlace &place : r.places) out += cat("place ", place.first_line, " ", place.path, "\n");
   for_each_field(r.target, [&](std::string_view name, const std::string &value) {
     out += cat("target ", name, " ", value, "\n");
   });
   return out;
+}
+
+std::string code_name(const Request &r) {
+  return cat("kw_", r.name, r.places.empty() ? "" : cat("_", r.places[0].first_line));
 }
 
 Hash128 key_of(const Request &r) { return hash_bytes(key_text(r)); }

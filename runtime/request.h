@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ir/signature.h"
+#include "support/diagnostic.h"
 #include "support/hash.h"
 #include "support/options.h"
 #include "support/target.h"
@@ -23,7 +24,13 @@ struct Request {
   Target target;
   std::string backend = "llvm";
   std::vector<Derivation> derive{};  ///< the derivatives to compile, the innermost first
+  /// Where the texts of the kernel and of its callees begin: for names of code, and for line tables. In the
+  /// key only with debug_info.
+  std::vector<TextPlace> places{};
 };
+
+/// Returns the name of the functions of its code, for profilers and debuggers: "kw_softmax_12".
+std::string code_name(const Request &r);
 
 /// Sets the present target and back end of compilations (KW_TARGET, KW_DEBUG=interp).
 void set_present_target(Request &r);

@@ -33,11 +33,11 @@ constexpr Pass cpu_tail[] = {
 };
 
 /// Returns an ELF object. The first call opens the library of LLVM, unless open_llvm_early has done so.
-std::string emit_object(const Func &f, const Target &target) {
-  return call_llvm(f, target, LlvmWant::object);
+std::string emit_object(const Func &f, const Target &target, const SourcePlaces *places) {
+  return call_llvm(f, target, LlvmWant::object, places);
 }
 /// Returns the printed IR, which the interpreter's loader parses again.
-std::string emit_ir(const Func &f, const Target &) { return print(f); }
+std::string emit_ir(const Func &f, const Target &, const SourcePlaces *) { return print(f); }
 
 }  // namespace
 

@@ -17,8 +17,8 @@ struct Backend {
   std::span<const ScheduleStep> steps;  ///< scheduling steps; none: loops run as they are written
   std::span<const Pass> lowering;
   CodeKind code_kind;
-  /// Returns the bytes of the artifact's code section. Throws CompileError.
-  std::string (*emit)(const Func &, const Target &);
+  /// Returns the bytes of the artifact's code section; with places, with line tables. Throws CompileError.
+  std::string (*emit)(const Func &, const Target &, const SourcePlaces *);
   /// Starts set-up that takes time, shortly before a compile; returns at once.
   void (*prepare)(const Target &);
 

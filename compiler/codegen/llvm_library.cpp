@@ -170,7 +170,7 @@ class Library {
     try {
       if (can_throw()) grow_heap_at_once(), opened.entry = open_now();
       std::string id(build_id());
-      KwLlvmRequest prepare{id.c_str(), nullptr, &target, 0, 0};
+      KwLlvmRequest prepare{id.c_str(), nullptr, &target, 0, 0, nullptr};
       auto announce = [](void *to, const char *, size_t) { static_cast<Announcement *>(to)->make(); };
       if (opened.entry) opened.entry(&prepare, announce, &opened);
     } catch (...) {  // entry() tries again and reports the error
@@ -217,10 +217,11 @@ struct Received {
 
 /// Calls the library. Throws E502 if it is of another build (status 2) and std::bad_alloc if it has no memory
 /// (status 3). The caller judges status 1.
-Received request(const Func &f, const Target &target, int32_t want, int32_t provoke) {
+Received request(const Func &f, const Target &target, int32_t want, int32_t provoke,
+                 const SourcePlaces *places = nullptr) {
   Received out;
   std::string id(build_id());
-  KwLlvmRequest r{id.c_str(), &f, &target, want, provoke};
+  KwLlvmRequest r{id.c_str(), &f, &target, want, provoke, places};
   auto receive = [](void *context, const char *data, size_t size) {
     static_cast<std::string *>(context)->assign(data, size);
   };
@@ -235,8 +236,8 @@ Received request(const Func &f, const Target &target, int32_t want, int32_t prov
 
 void open_llvm_early(const Target &target) { library().open_early(target); }
 
-std::string call_llvm(const Func &f, const Target &target, LlvmWant want) {
-  Received r = request(f, target, static_cast<int32_t>(want), 0);
+std::string call_llvm(const Func &f, const Target &target, LlvmWant want, const SourcePlaces *places) {
+  Received r = request(f, target, static_cast<int32_t>(want), 0, places);
   ensure(r.status == 0, cat("LLVM failed on '", f.name, "': ", r.text));
   return std::move(r.text);
 }

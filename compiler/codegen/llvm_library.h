@@ -11,9 +11,11 @@ namespace kw {
 
 enum class LlvmWant : int32_t { object, ir, assembly };
 
-/// Returns the object, IR text or assembly text of a function. Throws CompileError with E502 if the library
-/// cannot be opened, and with E503 if LLVM fails. Throws std::bad_alloc if there is no memory.
-std::string call_llvm(const Func &f, const Target &target, LlvmWant want);
+/// Returns the object, IR text or assembly text of a function; with `places`, with line tables. Throws
+/// CompileError with E502 if the library cannot be opened, and with E503 if LLVM fails. Throws std::bad_alloc
+/// if there is no memory.
+std::string call_llvm(const Func &f, const Target &target, LlvmWant want,
+                      const SourcePlaces *places = nullptr);
 
 /// Starts to open the library and set up LLVM for `target` in a thread of its own, while the source is read.
 /// Returns at once and reports nothing: call_llvm does.

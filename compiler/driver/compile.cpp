@@ -208,7 +208,8 @@ static Func emit(const Func &source, const Func &safe, const CompileInput &input
   report_time("verify", ready.name, verifying.ms());
   StageClock emitting;
   a.code_kind = backend.code_kind;
-  a.code = backend.emit(ready, input.target);
+  SourcePlaces places{input.sources, input.places};
+  a.code = backend.emit(ready, input.target, input.places.empty() ? nullptr : &places);
   report_stage("emit", ready, emitting.ms());
   return ready;
 }

@@ -15,6 +15,7 @@ struct CompileInput {
   const CodegenOptions &options;
   const Target &target;
   std::string_view backend = "llvm";
+  std::span<const TextPlace> places{};  ///< where the texts begin, for line tables; empty: none
 };
 
 /// Takes a source program (driver/pipeline): verifies, analyses, runs the pipeline and the back end.

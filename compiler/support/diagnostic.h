@@ -42,6 +42,12 @@ struct TextPlace {
   uint32_t first_line = 1;
 };
 
+/// The texts of a compilation, whose lines are relative, and where they begin in their files.
+struct SourcePlaces {
+  const SourceMap &sources;
+  std::span<const TextPlace> texts;
+};
+
 /// Returns a mark for a line number inside a message; rendering makes it absolute.
 std::string line_mark(const SourceMap &sources, Loc loc);
 /// Replaces line marks by numbers counted from `first_line`.

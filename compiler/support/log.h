@@ -1,12 +1,28 @@
-// Writes one line to stderr if KW_DEBUG asks for it.
-// Nothing in the product decides anything by logging.
+// Messages for people who look after a program: kept until the language that runs kernels hands them to its
+// own logging (python/bind/log). Nothing in the product decides anything by logging.
 #pragma once
 
-#include <string_view>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace kw {
 
-/// Writes "[kw] text\n" to stderr in one call if `level` is at most the current `log` level of KW_DEBUG.
-void log_line(int level, std::string_view text);
+enum class LogArea : uint8_t { cache, compile };
+/// Numbered as in Python's logging.
+enum class LogLevel : uint8_t { debug = 10, info = 20, warning = 30 };
+
+struct LogRecord {
+  LogArea area;
+  LogLevel level;
+  std::string text;
+};
+
+/// Keeps a record, and drops the oldest beyond 256. Thread-safe.
+void log_message(LogArea area, LogLevel level, std::string text);
+/// Returns whether there are records; cheap enough for every call.
+bool has_log_records();
+/// Returns the records in their order and forgets them.
+std::vector<LogRecord> take_log_records();
 
 }  // namespace kw

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view known_words =
     "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, interp:TARGET, cache=off, "
-    "log=0|1|2";
+    "perf:map, perf:jitdump, gdb";
 
 constexpr std::string_view interp_for = "interp:";
 constexpr uint8_t as_written = 1;
@@ -44,7 +44,9 @@ bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
     return o.interp = mode_of(o) > as_written;
   }
   if (key == "cache" && value == "off") return o.cache = false, true;
-  if (key == "log" && value.size() == 1 && value >= "0" && value <= "2") return o.log = value[0] - '0', true;
+  if (key == "perf:map" && value.empty()) return o.perf_map = true;
+  if (key == "perf:jitdump" && value.empty()) return o.jitdump = true;
+  if (key == "gdb" && value.empty()) return o.gdb = true;
   return false;
 }
 
@@ -85,9 +87,8 @@ ParsedDebug parse_debug(std::string_view text) {
     std::string_view key = trim(word.substr(0, equals));
     std::string_view value = equals == std::string_view::npos ? "" : trim(word.substr(equals + 1));
     if (apply_word(out.options, key, value)) continue;
-    bool is_level = key == "log" && !value.empty() && value.find_first_not_of("-0123456789") == value.npos;
-    out.error = is_level ? cat("KW_DEBUG: there is no log level ", value, "; the levels are 0, 1 and 2")
-                         : cat("KW_DEBUG: unknown word '", word, "'; the words are: ", known_words);
+    out.error = key == "log" ? "KW_DEBUG: log= is gone; set KW_LOG=info, or a level of Python's logging"
+                             : cat("KW_DEBUG: unknown word '", word, "'; the words are: ", known_words);
     return out;
   }
   return out;

@@ -21,9 +21,10 @@ enum class Overlap : uint8_t { none, possible };
 struct CodegenOptions {
   FpMode fp = FpMode::normal;
   Body body = Body::main;
-  bool debug = false;      ///< checks every access, also those proved in bounds
-  bool unchecked = false;  ///< omits the checks of subscripts that are data
-  bool asserts = true;     ///< with debug, assert statements count; under -O they do not, as in CPython
+  bool debug = false;       ///< checks every access, also those proved in bounds
+  bool unchecked = false;   ///< omits the checks of subscripts that are data
+  bool asserts = true;      ///< with debug, assert statements count; under -O they do not, as in CPython
+  bool debug_info = false;  ///< line tables for debuggers, of the places that Request names
 };
 
 /// Calls f(name, value) for every field, in declaration order; values are printed as text into the key.
@@ -34,6 +35,7 @@ void for_each_field(const CodegenOptions &o, F &&f) {
   f("debug", static_cast<int>(o.debug));
   f("unchecked", static_cast<int>(o.unchecked));
   f("asserts", static_cast<int>(o.asserts));
+  f("debug_info", static_cast<int>(o.debug_info));
 }
 
 struct DebugOptions {
@@ -45,7 +47,10 @@ struct DebugOptions {
   bool interp = false;                  ///< run kernels by the IR interpreter, with loops as written
   std::string interp_target{};  ///< with interp: run the IR that is compiled for this class of machine
   bool cache = true;            ///< use the disk cache
-  int log = 0;                  ///< 1: report unusable cache entries, 2: report others, too
+  // who is told of loaded code (runtime/cpu/code_events)
+  bool perf_map = false;  ///< Linux perf, by a map of names
+  bool jitdump = false;   ///< Linux perf, by a dump of the code
+  bool gdb = false;       ///< GDB
 };
 
 struct ParsedDebug {
@@ -53,7 +58,7 @@ struct ParsedDebug {
   std::string error;  ///< empty, or the wrong word and the known words
 };
 
-/// Parses "dump:after=unroll; time; log=1". Unknown words are errors.
+/// Parses "dump:after=unroll; time; perf:map". Unknown words are errors.
 ParsedDebug parse_debug(std::string_view text);
 
 /// Returns the options in force: initially those of KW_DEBUG, or the defaults if that is malformed. They stay

@@ -72,7 +72,8 @@ static void dump(std::string_view stage, const Func &f, const DebugOptions &opti
   static std::string told;  // each directory is reported once
   std::scoped_lock lock(mutex);
   if (std::exchange(told, options.dump_dir) == options.dump_dir) return;
-  log_line(0, cat("cannot write dumps into ", options.dump_dir, ": ",
+  log_message(LogArea::compile, LogLevel::warning,
+              cat("cannot write dumps into ", options.dump_dir, ": ",
                   error ? error.message() : std::strerror(errno)));
 }
 

@@ -90,6 +90,7 @@ py::dict options_of(py::handle kernel) {
   if (o.fp != FpMode::normal) out["fp"] = std::string(fp_name(o.fp));
   if (o.debug) out["debug"] = true;
   if (o.unchecked) out["unchecked"] = true;
+  if (o.debug_info) out["debug_info"] = true;
   return out;
 }
 

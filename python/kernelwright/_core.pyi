@@ -1,10 +1,10 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, overload
+from typing import Any, Generic, Literal, overload
 
 from typing_extensions import ParamSpec, TypeVar
 
-from .explain import Explanation
+from .explain import Explanation, HtmlExplanation
 from .export import ExportedLibrary
 from .measure.bench import Result
 from .measure.stats import KernelStats
@@ -25,7 +25,12 @@ class Kernel(Generic[P, R]):
     __name__: str
     __qualname__: str
     def __new__(
-        cls, function: Any, fp: str = "default", debug: bool = False, unchecked: bool = False
+        cls,
+        function: Any,
+        fp: str = "default",
+        debug: bool = False,
+        unchecked: bool = False,
+        debug_info: bool = False,
     ) -> Kernel: ...
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
@@ -38,7 +43,12 @@ class Kernel(Generic[P, R]):
     def asm(self, *args: Any, **keywords: Any) -> str: ...
     def cuda(self, *args: Any, **keywords: Any) -> str: ...
     def ptx(self, *args: Any, **keywords: Any) -> str: ...
-    def explain(self, *args: Any, **keywords: Any) -> Explanation: ...
+    @overload
+    def explain(self, *args: Any, html: Literal[False] = False, **keywords: Any) -> Explanation: ...
+    @overload
+    def explain(self, *args: Any, html: Literal[True], **keywords: Any) -> HtmlExplanation: ...
+    @overload
+    def explain(self, *args: Any, html: bool, **keywords: Any) -> Explanation | HtmlExplanation: ...
     def check(self, *args: Any, **keywords: Any) -> None: ...
     def warmup(
         self, *types: Any, target: str | Iterable[str] | None = None, **named: Any

@@ -45,6 +45,10 @@ if wrong := _core.target_error():
     raise ValueError(wrong)
 if os.environ.get("KW_FROZEN", "") not in ("", "0", "1"):
     raise ValueError(f"KW_FROZEN is '{os.environ['KW_FROZEN']}', but must be 0 or 1")
+if setting := os.environ.get("KW_LOG"):
+    from ._log import configure
+
+    configure(setting)
 if path := os.environ.get("KW_RECORD"):
     from .warm.recording import start
 

@@ -26,15 +26,18 @@ def _run(args: argparse.Namespace) -> int:
 
 def _explain(args: argparse.Namespace) -> int:
     from .argument_types import ArgumentTypeError
-    from .commands.explain import explain_file
+    from .commands.colours import coloured
+    from .commands.explain import explain_file, write_page
     from .commands.kernel_files import WrongRequestError
 
     worked = True
     try:
+        if args.html:
+            return write_page(args.file, args.args, args.html)
         for number, (text, is_explained) in enumerate(explain_file(args.file, args.args)):
-            print(f"{chr(10) if number else ''}{text}")
+            print(f"{chr(10) if number else ''}{coloured(text, sys.stdout)}")
             worked &= is_explained
-    except (WrongRequestError, ArgumentTypeError) as error:
+    except (WrongRequestError, ArgumentTypeError, OSError) as error:
         print(f"kw explain: {error}", file=sys.stderr)
         return 2
     return 0 if worked else 1
@@ -55,6 +58,7 @@ def _warmup(args: argparse.Namespace) -> int:
 
 def _export(args: argparse.Namespace) -> int:
     from .argument_types import ArgumentTypeError
+    from .commands.colours import coloured
     from .commands.export import export_file
     from .commands.kernel_files import WrongRequestError
     from .errors import KernelError
@@ -62,20 +66,21 @@ def _export(args: argparse.Namespace) -> int:
     try:
         return export_file(args.file, args.args, args.output, args.target, args.name)
     except (WrongRequestError, ArgumentTypeError, KernelError, TypeError, ValueError, OSError) as error:
-        print(f"kw export: {error}", file=sys.stderr)
+        print(coloured(f"kw export: {error}", sys.stderr), file=sys.stderr)
         return 2
 
 
 def _bench(args: argparse.Namespace) -> int:
     from .argument_types import ArgumentTypeError
     from .commands.bench import bench_file
+    from .commands.colours import coloured
     from .commands.kernel_files import WrongRequestError
     from .errors import KernelError
 
     try:
         return bench_file(args)
     except (WrongRequestError, ArgumentTypeError, KernelError, ValueError, OSError) as error:
-        print(f"kw bench: {error}", file=sys.stderr)
+        print(coloured(f"kw bench: {error}", sys.stderr), file=sys.stderr)
         return 2
 
 
@@ -181,6 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     told.add_argument(
         "--args", default="", help='their arguments, as "f32[4096,1024],f32[1024],3,float"; else guessed'
     )
+    told.add_argument("--html", default="", metavar="FILE.html", help="write a page with coloured sources")
     warmed = commands.add_parser(
         "warmup",
         help="compile the kernels of a file, or those that a program used, before they are called",

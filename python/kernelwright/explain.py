@@ -5,7 +5,6 @@ The core computes them again from the source; this module names the facts and la
 
 from __future__ import annotations
 
-import html
 import inspect
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .source import text_of
 
 if TYPE_CHECKING:
     from ._core import Kernel
@@ -203,21 +201,35 @@ def _line(fact: Fact, version: Version) -> str:
     return f"{_place(fact, version)}: {fact.subject}: {fact.what}{why}"
 
 
-def to_html(kernel: Kernel) -> str:
-    """Returns the notebook view of a kernel; every text is escaped."""
+class HtmlExplanation(str):
+    """A page of HTML; a notebook shows it as a part of its own."""
+
+    body: str
+
+    def _repr_html_(self) -> str:
+        return self.body
+
+
+def _title(kernel: Kernel) -> str:
     function = _core.function_of(kernel)
-    title = f"kernel {function.__qualname__}{inspect.signature(function)}{_options(kernel)}"
-    source = text_of(function, function.__code__) or "(no source text)"
-    parts = [f"<b><code>{html.escape(title)}</code></b>", f"<pre>{html.escape(source)}</pre>"]
+    return f"kernel {function.__qualname__}{inspect.signature(function)}{_options(kernel)}"
+
+
+def explain_as_html(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> HtmlExplanation:
+    """Returns the explanation with the source, coloured by what happened to each loop."""
+    from .explain_html import page, view
+
+    body = view(kernel, explain(kernel, args, keywords), _title(kernel))
+    out = HtmlExplanation(page(body, f"kernel {kernel.__name__}"))
+    out.body = body
+    return out
+
+
+def to_html(kernel: Kernel) -> str:
+    """Returns the notebook view of a kernel."""
+    from .explain_html import view
+
     try:
-        found = explain(kernel, (), {})
+        return view(kernel, explain(kernel, (), {}), _title(kernel))
     except Exception as error:  # the view must not fail: it shows the error that a call would raise
-        parts.append(f"<pre>{html.escape(str(error))}</pre>")
-        return "<div>" + "".join(parts) + "</div>"
-    for version in found.versions:
-        head, _, body = str(version).partition("\n")
-        parts.append(
-            f"<details><summary><code>{html.escape(head)}</code></summary>"
-            f"<pre>{html.escape(body)}</pre></details>"
-        )
-    return "<div>" + "".join(parts) + "</div>"
+        return view(kernel, None, _title(kernel), str(error))

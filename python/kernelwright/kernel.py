@@ -13,7 +13,7 @@ from ._core import Kernel
 if TYPE_CHECKING:
     import os
 
-    from .explain import Explanation
+    from .explain import Explanation, HtmlExplanation
     from .export import ExportedLibrary
     from .measure.bench import Result
     from .measure.stats import KernelStats
@@ -33,11 +33,16 @@ def kernel(
     fp: str = "default",
     debug: bool = False,
     unchecked: bool = False,
+    debug_info: bool = False,
     scope: Mapping[str, object] | None = None,
 ) -> Kernel: ...
 @overload
 def kernel(
-    *, fp: str = "default", debug: bool = False, unchecked: bool = False
+    *,
+    fp: str = "default",
+    debug: bool = False,
+    unchecked: bool = False,
+    debug_info: bool = False,
 ) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(
     function: Callable[..., Any] | str | None = None,
@@ -45,6 +50,7 @@ def kernel(
     fp: str = "default",
     debug: bool = False,
     unchecked: bool = False,
+    debug_info: bool = False,
     scope: Mapping[str, object] | None = None,
 ) -> Any:
     """Turns a Python function in the kernel language into a compiled operator.
@@ -54,7 +60,8 @@ def kernel(
     rounded once where the machine has FMA, which "strict" never does. `debug` runs asserts, checks every
     access and first read, and raises where values differ from CPython's: ints beyond 64 bits or the type
     that takes them, divisions by zero. `unchecked` leaves out the run-time checks of subscripts that are
-    data: an index out of range then reads or writes foreign memory. Instead of a function, the text of a
+    data: an index out of range then reads or writes foreign memory. `debug_info` adds line tables, which
+    debuggers show under KW_DEBUG=gdb. Instead of a function, the text of a
     module that ends with it will do: it sees the names in `scope` and what it defines and imports itself.
     Such a text is executed as a Python module is: give none that you would not run.
     Raises TypeError when `function` is neither; errors in the kernel itself are raised by the first call or
@@ -69,7 +76,7 @@ def kernel(
         if not isinstance(f, types.FunctionType):
             raise TypeError(f"kernel: expected a Python function, got {type(f).__name__}; decorate a `def`")
         kept_text.keep(f)
-        made = Kernel(f, fp=fp, debug=debug, unchecked=unchecked)
+        made = Kernel(f, fp=fp, debug=debug, unchecked=unchecked, debug_info=debug_info)
         functools.update_wrapper(made, f)
         return made
 
@@ -133,15 +140,16 @@ def _asm(self: Kernel, *args: Any, **keywords: Any) -> str:
     return _inspect(self, args, keywords, "asm")
 
 
-def _explain(self: Kernel, *args: Any, **keywords: Any) -> Explanation:
+def _explain(self: Kernel, *args: Any, html: bool = False, **keywords: Any) -> Explanation | HtmlExplanation:
     """Explains what the compiler proved, checks, zeroes and sums, for each compiled specialization.
 
     With arguments, or texts such as "f32[:, :]": for their types, compiled or not. Prints well; its fields
-    hold the same facts as data. Raises TypeError if there is neither a call nor an argument.
+    hold the same facts as data. `html`: a page with the source coloured by what happened to each loop, which
+    notebooks show. Raises TypeError if there is neither a call nor an argument.
     """
-    from .explain import explain
+    from .explain import explain, explain_as_html
 
-    return explain(self, *_with_examples(self, args, keywords))
+    return (explain_as_html if html else explain)(self, *_with_examples(self, args, keywords))
 
 
 def _check(self: Kernel, *args: Any, **keywords: Any) -> None:
@@ -274,9 +282,9 @@ class BoundKernel:
         """Returns the assembly, as `Kernel.asm`."""
         return self.__func__.asm(*self._with_instance(args, keywords), **keywords)
 
-    def explain(self, *args: Any, **keywords: Any) -> Explanation:
+    def explain(self, *args: Any, html: bool = False, **keywords: Any) -> Explanation | HtmlExplanation:
         """Returns the explanation, as `Kernel.explain`."""
-        return self.__func__.explain(*self._with_instance(args, keywords), **keywords)
+        return self.__func__.explain(*self._with_instance(args, keywords), html=html, **keywords)
 
     def check(self, *args: Any, **keywords: Any) -> None:
         """Raises the errors of the text and of types, as `Kernel.check`."""

@@ -34,6 +34,8 @@ class Loader {
       return failed;
     }
     LoadedObject out;
+    for (size_t offset : offsets_)
+      out.addresses.push_back(offset == SIZE_MAX ? 0 : reinterpret_cast<uint64_t>(code_.data()) + offset);
     out.code = std::move(code_);
     out.entry = entry_;
     out.stack_bytes = stack_bytes_;

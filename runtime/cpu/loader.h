@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/cpu/map_code.h"
 
@@ -13,8 +14,9 @@ namespace kw {
 struct LoadedObject {
   CodeMapping code;
   void *entry = nullptr;
-  size_t stack_bytes = 0;  ///< the frames of all functions together
-  std::string error;       ///< empty if loaded
+  size_t stack_bytes = 0;             ///< the frames of all functions together
+  std::vector<uint64_t> addresses{};  ///< of the sections, by their numbers; 0: not in memory
+  std::string error;                  ///< empty if loaded
 };
 
 /// Loads an object: maps the allocated sections, applies the relocations, finds `symbol`.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/cpu/object_file.h"
 #include "runtime/exported/exported.h"
 #include "runtime/versions/faults.h"
 #include "support/text.h"
@@ -143,8 +144,11 @@ std::string describe(const KernelToExport &k) {
 
 ExportedParts export_parts(const KernelToExport &k) {
   ExportedParts parts;
-  parts.main = rename_symbol(k.main.code, "kw_entry", "kw_exported_main");
-  parts.plain = rename_symbol(k.plain.code, "kw_entry", "kw_exported_plain");
+  auto entry_as = [](const char *name) {
+    return [name](const std::string &symbol) { return symbol == "kw_entry" ? std::string(name) : symbol; };
+  };
+  parts.main = rename_symbols(k.main.code, entry_as("kw_exported_main"));
+  parts.plain = rename_symbols(k.plain.code, entry_as("kw_exported_plain"));
   parts.description = data_object("kw_exported_kernel", describe(k), k.main.code);
   parts.header = c_header(k);
   return parts;

@@ -41,10 +41,4 @@ bool is_c_word(std::string_view name);
 /// The outputs of a kernel in the order of the C interface: as it returns them. Indices of parameters.
 std::vector<uint32_t> outputs_in_order(const Artifact &a);
 
-/// Returns an object with another name for one of its symbols.
-std::string rename_symbol(std::string object, std::string_view from, std::string_view to);
-/// Returns an object with read-only data, aligned to 64 bytes, under a symbol. For the machine that `like`,
-/// an object, is for.
-std::string data_object(std::string_view symbol, std::string_view bytes, std::string_view like);
-
 }  // namespace kw

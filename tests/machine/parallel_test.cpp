@@ -54,7 +54,7 @@ std::shared_ptr<const LoadedKernel> interpreted(std::string_view body) {
   a.code_kind = CodeKind::ir;
   a.code = text_of(body);
   std::string error;
-  auto out = LoadedKernel::load(std::move(a), error);
+  auto out = LoadedKernel::load(std::move(a), "kw_test", error);
   EXPECT_TRUE(out) << error;
   return out;
 }

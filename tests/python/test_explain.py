@@ -558,7 +558,7 @@ def test_notebook_view() -> None:
         return a
 
     before = compares._repr_html_()
-    assert "has no compiled version yet" in before and "<details>" not in before
+    assert "has no compiled version yet" in before and "<details" not in before
     name = "test_notebook_view.&lt;locals&gt;.compares"
     assert (
         f"kernel {name}(a, b, c=&quot;&lt;x&gt; &amp; &#x27;y&#x27;&quot;), fp=&#x27;strict&#x27;" in before
@@ -566,8 +566,9 @@ def test_notebook_view() -> None:
     assert "if a[i] &lt; 1.0:" in before and "<x>" not in before and "a[i] < 1" not in before
     writes_all(np.ones(3))
     view = writes_all._repr_html_()
-    assert view.startswith("<div><b><code>kernel writes_all(a)</code></b><pre>@kw.kernel\ndef writes_all(a):")
-    assert "<details><summary><code>version (a: float64[:])</code></summary><pre>  bodies" in view
+    assert view.startswith('<div class="kw"><style>') and "<b>kernel writes_all(a)</b>" in view
+    assert "<details open><summary>version (a: float64[:])</summary>" in view
+    assert "<summary>all decisions</summary><pre>  bodies" in view
 
 
 def test_notebook_view_never_fails() -> None:

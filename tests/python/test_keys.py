@@ -127,7 +127,7 @@ def test_options_that_change_the_key() -> None:
     assert interpreted != key(kernels["default False False"], F4, 1)
 
 
-DEBUG_OPTIONS = ("", "time", "verify=each", "log=1", "dump:after=all", "kernel=x*")
+DEBUG_OPTIONS = ("", "time", "verify=each", "gdb", "dump:after=all", "kernel=x*")
 
 
 def test_options_for_looking_change_no_byte(tmp_path: Path) -> None:

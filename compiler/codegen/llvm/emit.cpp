@@ -2,6 +2,7 @@
 #include "codegen/llvm/emit.h"
 
 #include "analysis/cost.h"
+#include "codegen/llvm/emit/line_info.h"
 #include "codegen/llvm/emit/math_functions.h"
 #include "codegen/llvm/emit/scalars.h"
 #include "codegen/llvm/emit/statements.h"
@@ -45,6 +46,7 @@ class FunctionEmitter : public Emitter {
       *slots[i] = cx_.fn->getArg(i);
     }
     set_attributes(*cx_.fn, target());
+    if (cx_.shared.lines) cx_.shared.lines->add(*cx_.fn);
     cx_.entry = block("entry");
     b_.SetInsertPoint(cx_.entry);
     cx_.cancelled = block("cancelled");
@@ -95,11 +97,14 @@ class FunctionEmitter : public Emitter {
 
 }  // namespace
 
-void emit_function(llvm::Module &module, const Func &f, const Target &target) {
+void emit_function(llvm::Module &module, const Func &f, const Target &target, const SourcePlaces *places) {
   ModuleContext shared{module, f, target};
   shared.math_function = math_function;
+  std::optional<LineInfo> lines;
+  if (places && !places->texts.empty()) shared.lines = &lines.emplace(module, f, *places);
   EmitContext cx{shared};
   FunctionEmitter(cx).run();
+  if (lines) lines->finish();
 }
 
 }  // namespace kw

@@ -7,7 +7,7 @@
 
 namespace kw {
 
-/// Adds kw_entry and the functions that it needs to the module.
-void emit_function(llvm::Module &module, const Func &f, const Target &target);
+/// Adds kw_entry and the functions that it needs to the module; with `places`, also line tables.
+void emit_function(llvm::Module &module, const Func &f, const Target &target, const SourcePlaces *places);
 
 }  // namespace kw

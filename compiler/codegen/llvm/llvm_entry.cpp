@@ -188,7 +188,7 @@ void compile(const KwLlvmRequest &request, Compilation &c) {
   c.context.setDiagnosticHandler(std::make_unique<CollectDiagnostics>(c.errors));
   c.module = std::make_unique<llvm::Module>(request.func->name, c.context);
   prepare_module(*c.module, *request.target);
-  emit_function(*c.module, *request.func, *request.target);
+  emit_function(*c.module, *request.func, *request.target, request.places);
   provoke(*c.module, request.provoke);
   verify_module(*c.module);
   c.writer = writers().take(*request.target);

@@ -29,6 +29,7 @@ struct KwLlvmRequest {
   const kw::Target *target;
   int32_t want;
   int32_t provoke;
+  const kw::SourcePlaces *places;  ///< for line tables; null: none
 };
 
 /// Receives the result or the error text while the call runs. If the request has no function, it is called

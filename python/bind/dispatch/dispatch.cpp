@@ -246,14 +246,14 @@ PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf
   });
 }
 
-/// Creates Kernel(function, fp, debug, unchecked). Reads no source text.
+/// Creates Kernel(function, fp, debug, unchecked, debug_info). Reads no source text.
 PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static const char *keywords[] = {"function", "fp", "debug", "unchecked", nullptr};
+  static const char *keywords[] = {"function", "fp", "debug", "unchecked", "debug_info", nullptr};
   PyObject *function = nullptr;
   const char *fp = "default";
-  int debug = 0, unchecked = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spp", const_cast<char **>(keywords), &PyFunction_Type,
-                                   &function, &fp, &debug, &unchecked))
+  int debug = 0, unchecked = 0, debug_info = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|sppp", const_cast<char **>(keywords), &PyFunction_Type,
+                                   &function, &fp, &debug, &unchecked, &debug_info))
     return nullptr;
   return guarded([&]() -> PyObject * {
     auto state = std::make_unique<KernelState>();
@@ -263,6 +263,7 @@ PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     state->options.fp = mode == "strict" ? FpMode::strict : mode == "fast" ? FpMode::fast : FpMode::normal;
     state->options.debug = debug != 0;
     state->options.unchecked = unchecked != 0;
+    state->options.debug_info = debug_info != 0;
     // debug kernels follow `python -O`, which disables assert statements
     PyRef optimize(PyObject_GetAttrString(PySys_GetObject("flags"), "optimize"));
     if (!optimize) return nullptr;

@@ -142,7 +142,8 @@ ArgSpec argument_from_python(py::handle from) {
 }
 
 py::dict request_to_python(const Request &r) {
-  auto [name, identity, captures, signature, options, target, backend, derive] = r;
+  auto [name, identity, captures, signature, options, target, backend, derive, places] =
+      r;  // the text has its place
   ensure(derive.empty(), "no derivation is implemented");
   py::dict out, chosen;
   out["name"] = text_to_python(name);
@@ -153,9 +154,10 @@ py::dict request_to_python(const Request &r) {
   for (StrideClass c : signature.outs) outs.append(static_cast<int>(c));
   for (uint8_t alias : signature.out_aliases) out_aliases.append(static_cast<int>(alias));
   out["args"] = args, out["outs"] = outs, out["out_aliases"] = out_aliases;
-  auto [fp, body, debug, unchecked, asserts] = options;
+  auto [fp, body, debug, unchecked, asserts, debug_info] = options;
   chosen["fp"] = static_cast<int>(fp), chosen["body"] = static_cast<int>(body);
   chosen["debug"] = debug, chosen["unchecked"] = unchecked, chosen["asserts"] = asserts;
+  chosen["debug_info"] = debug_info;
   out["options"] = chosen;
   out["target"] = std::string(target.machine().name);
   if (target.grain) out["grain"] = *target.grain;
@@ -165,12 +167,13 @@ py::dict request_to_python(const Request &r) {
 
 CodegenOptions options_from_python(const py::dict &from) {
   CodegenOptions out;
-  auto &[fp, body, debug, unchecked, asserts] = out;
+  auto &[fp, body, debug, unchecked, asserts, debug_info] = out;
   fp = enumerator<FpMode>(field<int>(from, "fp"), 3, "fp");
   body = enumerator<Body>(field<int>(from, "body"), 3, "body");
   debug = field<bool>(from, "debug");
   unchecked = field<bool>(from, "unchecked");
   asserts = field<bool>(from, "asserts");
+  debug_info = field<bool>(from, "debug_info");
   return out;
 }
 
@@ -264,6 +267,8 @@ PyObject *compile_recorded(PyObject *request, PyObject *source) {
     PyErr_SetString(PyExc_ValueError, e.what());
     return nullptr;
   }
+  r.places = {{text.path, text.first_line}};
+  for (const SourceText &callee : text.callees) r.places.push_back({callee.path, callee.first_line});
   double begin = now_ms();
   bool is_stored = false;
   try {

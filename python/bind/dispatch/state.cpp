@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstring>
 
+#include "bind/dispatch/log.h"
 #include "bind/dispatch/recorded.h"
+#include "support/log.h"
 #include "support/text.h"
 
 namespace kw {
@@ -235,6 +237,7 @@ bool KernelState::refresh() {
 
 Request KernelState::request(const Signature &signature, Body body) const {
   Request r{name, identity, captured.values, signature, options, {}};
+  r.places = place.texts();
   set_present_target(r);
   r.options.body = body;
   return r;
@@ -264,16 +267,21 @@ bool KernelState::check() {
   return errors.empty();
 }
 
-/// Writes one line to the logger `kernelwright.compile`. Returns false if Python raised.
-static bool log_slow_compile(const KernelState &k, double seconds) {
-  PyRef module(PyImport_ImportModule("kernelwright._compile_log"));
-  PyRef done(module ? PyObject_CallMethod(module.get(), "slow", "ssId", k.name.c_str(), k.place.path.c_str(),
-                                          k.place.first_line, seconds)
-                    : nullptr);
-  return bool(done);
+/// Logs a compilation: as a warning if it took over a second.
+static void log_compilation(const KernelState &k, const Request &r, double seconds) {
+  std::vector<std::string> types;
+  for (const ArgSpec &a : r.signature.args) types.push_back(type_text(a));
+  auto ms = static_cast<int64_t>(seconds * 1e4 + 0.5);
+  log_message(
+      LogArea::compile, seconds > 1 ? LogLevel::warning : LogLevel::info,
+      cat("kernel '", k.name, "' (", k.place.path, ":", k.place.first_line, ") for (", join_text(types, ", "),
+          ") was compiled in ", ms / 10, ".", ms % 10, " ms for ", r.target.machine().name));
 }
 
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *was_stored) {
+  struct Told {
+    ~Told() { pass_on_log(); }
+  } told;
   SourceText source;
   auto begin = std::chrono::steady_clock::now();
   auto seconds = [&] {
@@ -315,14 +323,13 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *
     PyErr_Format(PyExc_MemoryError, "there is no memory to compile kernel '%s'", name.c_str());
     return nullptr;
   }
-  double took = seconds();
-  ++stats.compiled, stats.compile_seconds += took;
-  if (!made.kernel)
+  ++stats.compiled, stats.compile_seconds += seconds();
+  if (!made.kernel) {
     raise_errors(made.errors, place);
-  else if (took > 1 && !log_slow_compile(*this, took))
     return nullptr;
-  else if (is_recording_versions())
-    record_version(*this, r, source);
+  }
+  log_compilation(*this, r, seconds());
+  if (is_recording_versions()) record_version(*this, r, source);
   return std::move(made.kernel);
 }
 

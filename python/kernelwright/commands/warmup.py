@@ -12,6 +12,7 @@ from .. import _core
 from ..argument_types import split
 from ..warm.manifest import compile_entry, load
 from ..warm.warmup import WarmedVersion
+from .colours import coloured
 from .kernel_files import kernels_of, split_request
 from .progress import progress
 from .workers import in_processes
@@ -70,7 +71,7 @@ def warm(request: str, types: str, target: str, jobs: int = 0) -> int:
     for subject, versions, problem in made:
         if problem:
             failed += 1
-            print(f"{subject}: not made\n{problem}", file=sys.stderr)
+            print(coloured(f"{subject}: not made\n{problem}", sys.stderr), file=sys.stderr)
         for v in versions:
             compiled, cached = compiled + (not v.was_cached), cached + v.was_cached
             how = "in the cache" if v.was_cached else f"compiled in {v.milliseconds:.0f} ms"

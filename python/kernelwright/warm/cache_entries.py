@@ -72,7 +72,7 @@ def _facts(preimage: str) -> dict[str, Any]:
         arguments.append((int(kind), numpy_names.get(dtype, dtype), int(rank), int(strides), int(alias)))
     fp = ("strict", "default", "fast")[int(lines["fp"])]
     options = [f"fp={fp}"] if fp != "default" else []
-    options += [name for name in ("debug", "unchecked") if lines[name] == "1"]
+    options += [name for name in ("debug", "unchecked", "debug_info") if lines[name] == "1"]
     return {
         "types": tuple(described(arguments)),
         "body": BODIES[int(lines["body"])],

@@ -88,7 +88,7 @@ def entry_of(
     return entry
 
 
-_defaults = {"fp": 1, "debug": False, "unchecked": False, "asserts": True}
+_defaults = {"fp": 1, "debug": False, "unchecked": False, "asserts": True, "debug_info": False}
 
 
 def options_of(entry: dict[str, Any], body: int) -> dict[str, Any]:

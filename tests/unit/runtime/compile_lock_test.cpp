@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/jit.h"
+#include "support/log.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
 
@@ -126,10 +127,11 @@ TEST(CompileLock, tells_for_what_it_waited_in_vain) {
   std::string path = temp.path("a.lock");
   CompileLock owner(path);
   ASSERT_TRUE(owner.is_held());
-  testing::internal::CaptureStderr();
+  take_log_records();
   EXPECT_FALSE(CompileLock(path, 1s).is_held());
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            cat("[kw] waited 1 s for another process that holds ", path, "; compiling here too\n"));
+  std::vector<LogRecord> told = take_log_records();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].text, cat("waited 1 s for another process that holds ", path, "; compiling here too"));
 }
 
 TEST(CompileLock, a_lock_whose_file_was_removed_is_no_lock) {

@@ -43,14 +43,14 @@ TEST(Device, the_cpu_loads_and_runs_artifacts) {
   std::string error;
   Artifact library;
   library.code_kind = CodeKind::library;
-  auto kernel = device_api(DeviceKind::cpu).load(compile_request(r, source), error);
+  auto kernel = device_api(DeviceKind::cpu).load(compile_request(r, source), "kw_test", error);
   ASSERT_TRUE(kernel) << error;
   double a[3] = {1, 2, 3}, c[3] = {};
   void *data[] = {a, c};
   int64_t dims[] = {3};
   EXPECT_EQ(run_on_device(*kernel, {data, dims, nullptr, 0}, nullptr).status, 0);
   EXPECT_EQ(std::vector<double>(c, c + 3), (std::vector<double>{2, 4, 6}));
-  EXPECT_EQ(device_api(DeviceKind::cpu).load(library, error), nullptr);
+  EXPECT_EQ(device_api(DeviceKind::cpu).load(library, "kw_test", error), nullptr);
   EXPECT_EQ(error, "a library, not a kernel");
 }
 

@@ -26,7 +26,7 @@ std::shared_ptr<const LoadedKernel> kernel(std::string_view body) {
   a.code = cat("# kw-ir 2\ndef f(w: inout(i64, (n,))):\n  fp('default')\n  dims(n)\n  site('E303', w, 0)\n",
                body, "  return w\n");
   std::string error;
-  auto out = LoadedKernel::load(std::move(a), error);
+  auto out = LoadedKernel::load(std::move(a), "kw_test", error);
   EXPECT_TRUE(out) << error;
   return out;
 }
@@ -145,7 +145,7 @@ std::shared_ptr<const LoadedKernel> native() {
   a.params = {{"w", true, DType::i64, 1, ParamMode::inout, StrideClass::contiguous, Fill::none, 0}};
   a.code = o.bytes();
   std::string error;
-  auto out = LoadedKernel::load(std::move(a), error);
+  auto out = LoadedKernel::load(std::move(a), "kw_test", error);
   EXPECT_TRUE(out) << error;
   return out;
 }
@@ -200,7 +200,7 @@ TEST(LoadedKernel, counts_the_words_of_a_call) {
   a.code_kind = CodeKind::ir;
   a.code = "# kw-ir 2\ndef f():\n  fp('default')\n  dims()\n  pass\n  return \n";
   std::string error;
-  auto k = LoadedKernel::load(std::move(a), error);
+  auto k = LoadedKernel::load(std::move(a), "kw_test", error);
   ASSERT_TRUE(k) << error;
   EXPECT_EQ(k->scalar_count(), 1u);
   EXPECT_EQ(k->dim_count(), (3u + 3u) + (2u + 1u) + 2u);  // extents and strides; of an output only strides
@@ -212,7 +212,7 @@ TEST(LoadedKernel, code_that_cannot_be_loaded_gives_a_reason) {
     a.code_kind = kind;
     a.code = "garbage";
     std::string error;
-    EXPECT_FALSE(LoadedKernel::load(std::move(a), error));
+    EXPECT_FALSE(LoadedKernel::load(std::move(a), "kw_test", error));
     EXPECT_NE(error, "");
   }
 }

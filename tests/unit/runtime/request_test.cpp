@@ -60,7 +60,7 @@ TEST(RequestKey, equal_requests_have_equal_keys) {
 
 /// A new field breaks its binding: put it into the key and into the changes below.
 TEST(RequestKey, no_field_is_forgotten) {
-  auto [name, identity, captures, signature, options, target, backend, derive] = sample();
+  auto [name, identity, captures, signature, options, target, backend, derive, places] = sample();
   auto [args, outs, out_aliases] = signature;
   auto [kind, dtype, rank, stride_class, alias] = args[0];
   auto [mode, wrt, seeds, ones, checkpoint] = Derivation{};
@@ -68,8 +68,8 @@ TEST(RequestKey, no_field_is_forgotten) {
   EXPECT_EQ(cat(name, identity, backend, short_name(dtype), rank, alias, text), "fcodellvmf3220");
   EXPECT_TRUE(kind == ArgKind::tensor && stride_class == StrideClass::contiguous && outs.size() == 1 &&
               out_aliases.empty());
-  EXPECT_TRUE(derive.empty() && mode == Derivation::Mode::vjp && wrt.empty() && seeds.empty() &&
-              ones.empty() && checkpoint.empty());
+  EXPECT_TRUE(places.empty() && derive.empty() && mode == Derivation::Mode::vjp && wrt.empty() &&
+              seeds.empty() && ones.empty() && checkpoint.empty());
   EXPECT_TRUE(c_kind == Captured::Kind::integer && c_integer == 7 && real == 0 && c_dtype == DType::f64);
   EXPECT_TRUE(!exceeds && items.empty() && attributes.empty() && options.fp == FpMode::normal &&
               target.log2_work_per_thread() == 19);
@@ -90,6 +90,23 @@ TEST(RequestKey, name_identity_backend_options_and_target) {
       {"fewer features", [](Request &r) { r.target.features.pop_back(); }},
       {"work per thread", [](Request &r) { r.target.grain = 3; }},
   });
+}
+
+TEST(RequestKey, places_count_with_line_tables_alone) {
+  Request here = sample(), there = sample();
+  here.places = {{"a.py", 3}}, there.places = {{"b.py", 4}};
+  EXPECT_EQ(key_text(here), key_text(there));
+  here.options.debug_info = there.options.debug_info = true;
+  EXPECT_NE(key_text(here), key_text(there));
+  there.places[0].path = "a.py";
+  EXPECT_NE(key_text(here), key_text(there));
+}
+
+TEST(RequestKey, code_is_named_after_kernel_and_line) {
+  Request r = sample();
+  EXPECT_EQ(code_name(r), "kw_f");
+  r.places = {{"a.py", 12}, {"b.py", 1}};
+  EXPECT_EQ(code_name(r), "kw_f_12");
 }
 
 TEST(RequestKey, signature) {

@@ -24,7 +24,7 @@ TEST(ParseDebug, nothing_means_the_defaults) {
     EXPECT_EQ(o.kernel, "*");
     EXPECT_FALSE(o.time || o.verify_each || o.interp);
     EXPECT_TRUE(o.cache);
-    EXPECT_EQ(o.log, 0);
+    EXPECT_FALSE(o.perf_map || o.jitdump || o.gdb);
   }
 }
 
@@ -40,15 +40,16 @@ TEST(ParseDebug, knows_every_word) {
   EXPECT_TRUE(parsed("interp:avx2").interp);
   EXPECT_EQ(parsed("interp:avx512").interp_target, "avx512");
   EXPECT_FALSE(parsed("cache=off").cache);
-  EXPECT_EQ(parsed("log=1").log, 1);
-  EXPECT_EQ(parsed("log=1; log=0").log, 0);
+  EXPECT_TRUE(parsed("perf:map").perf_map);
+  EXPECT_TRUE(parsed("perf:jitdump").jitdump);
+  EXPECT_TRUE(parsed("gdb").gdb);
 }
 
 TEST(ParseDebug, words_combine_and_spaces_do_not_matter) {
-  DebugOptions o = parsed("  time ;cache = off;  log=1 ; kernel = f ;");
+  DebugOptions o = parsed("  time ;cache = off;  gdb ; kernel = f ;");
   EXPECT_TRUE(o.time);
   EXPECT_FALSE(o.cache);
-  EXPECT_EQ(o.log, 1);
+  EXPECT_TRUE(o.gdb);
   EXPECT_EQ(o.kernel, "f");
 }
 
@@ -56,45 +57,47 @@ TEST(ParseDebug, refuses_unknown_words_and_names_the_known_ones) {
   for (std::string_view text :
        {"tme",      "time=1",     "dump:after", "dump:after=", "dump:dir=",   "dump=all",    "kernel=",
         "verify",   "verify=all", "interp=1",   "interp:",     "interp:avx3", "interp:host", "cache",
-        "cache=on", "log",        "log=",       "log=x",       "log=2x",      "Time",        "="}) {
+        "cache=on", "perf",       "perf:",      "gdb=1",       "perf:map=1",  "Time",        "="}) {
     std::string error = parse_debug(text).error;
     EXPECT_NE(error.find(std::string("unknown word '") + std::string(text) + "'"), std::string::npos) << text;
-    for (std::string_view word :
-         {"dump:after=", "dump:dir=", "kernel=", "time", "verify=each", "interp", "cache=off", "log="})
+    for (std::string_view word : {"dump:after=", "dump:dir=", "kernel=", "time", "verify=each", "interp",
+                                  "cache=off", "perf:map", "gdb"})
       EXPECT_NE(error.find(word), std::string::npos) << word;
   }
 }
 
-TEST(ParseDebug, refuses_levels_that_do_not_exist) {
-  for (std::string level : {"3", "9", "-1", "99999999999", "01"})
-    EXPECT_EQ(parse_debug("time; log=" + level).error,
-              "KW_DEBUG: there is no log level " + level + "; the levels are 0, 1 and 2");
+TEST(ParseDebug, says_what_became_of_log) {
+  for (std::string word : {"log", "log=1", "log=x"})
+    EXPECT_EQ(parse_debug("time; " + word).error,
+              "KW_DEBUG: log= is gone; set KW_LOG=info, or a level of Python's logging");
 }
 
 TEST(ParseDebug, a_wrong_word_behind_right_ones_is_still_an_error) {
-  EXPECT_NE(parse_debug("time; nonsense; log=1").error.find("'nonsense'"), std::string::npos);
+  EXPECT_NE(parse_debug("time; nonsense; gdb").error.find("'nonsense'"), std::string::npos);
 }
 
 TEST(CodegenOptions, every_field_is_walked_by_name) {
   // A new field breaks this binding: hash it in for_each_field and add it here.
-  auto [fp, body, debug, unchecked, asserts] = CodegenOptions{};
+  auto [fp, body, debug, unchecked, asserts, debug_info] = CodegenOptions{};
   EXPECT_EQ(fp, FpMode::normal);
   EXPECT_EQ(body, Body::main);
-  EXPECT_FALSE(debug || unchecked);
+  EXPECT_FALSE(debug || unchecked || debug_info);
   EXPECT_TRUE(asserts);
   std::vector<std::string_view> names;
   for_each_field(CodegenOptions{}, [&](std::string_view name, int) { names.push_back(name); });
-  EXPECT_EQ(names, (std::vector<std::string_view>{"fp", "body", "debug", "unchecked", "asserts"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string_view>{"fp", "body", "debug", "unchecked", "asserts", "debug_info"}));
 }
 
 TEST(CodegenOptions, every_field_changes_the_key) {
   Request base;
-  std::array<Request, 5> changed;
+  std::array<Request, 6> changed;
   changed[0].options.fp = FpMode::strict;
   changed[1].options.fp = FpMode::fast;
   changed[2].options.body = Body::plain;
   changed[3].options.debug = true;
   changed[4].options.unchecked = true;
+  changed[5].options.debug_info = true;
   for (const Request &r : changed) EXPECT_NE(key_of(r), key_of(base)) << key_text(r);
 }
 
@@ -103,12 +106,22 @@ TEST(DebugOptions, never_reach_the_key) {
   DebugOptions before = debug_options();
   std::string text = key_text(r);
   // A new field breaks this binding: set it to something else below.
-  auto [dump_after, dump_dir, kernel, time, verify_each, interp, interp_target, cache, log] = DebugOptions{};
-  set_debug_options(
-      {{"all"}, "/nowhere", kernel + "x", !time, !verify_each, !interp, interp_target + "avx2", !cache, 3});
+  auto [dump_after, dump_dir, kernel, time, verify_each, interp, interp_target, cache, perf_map, jitdump,
+        gdb] = DebugOptions{};
+  set_debug_options({{"all"},
+                     "/nowhere",
+                     kernel + "x",
+                     !time,
+                     !verify_each,
+                     !interp,
+                     interp_target + "avx2",
+                     !cache,
+                     !perf_map,
+                     !jitdump,
+                     !gdb});
   EXPECT_EQ(key_text(r), text);
   set_debug_options(before);
-  EXPECT_TRUE(dump_after.empty() && dump_dir.empty() && log == 0);
+  EXPECT_TRUE(dump_after.empty() && dump_dir.empty());
 }
 
 TEST(DebugOptions, setting_replaces_the_options_in_force) {

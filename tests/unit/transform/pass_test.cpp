@@ -9,6 +9,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "support/log.h"
 #include "support/options.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
@@ -126,11 +127,12 @@ TEST(Passes, an_unusable_dump_folder_is_no_error) {
   o.dump_after = {"all"};
   o.dump_dir = "/proc/nowhere";
   Options options(o);
-  testing::internal::CaptureStderr();
+  take_log_records();
   const Pass passes[] = {{"two", add_two}, {"three", add_three}};
   EXPECT_NO_THROW(run_passes(passes, sample(), {}));
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "[kw] cannot write dumps into /proc/nowhere: No such file or directory\n");
+  std::vector<LogRecord> told = take_log_records();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].text, "cannot write dumps into /proc/nowhere: No such file or directory");
 }
 
 TEST(Passes, dumps_without_a_folder_and_times_go_to_stderr) {

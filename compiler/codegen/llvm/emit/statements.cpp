@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/access.h"
+#include "codegen/llvm/emit/line_info.h"
 #include "codegen/llvm/emit/loops.h"
 #include "codegen/llvm/emit/recurrences.h"
 #include "codegen/llvm/emit/reductions.h"
@@ -35,6 +36,14 @@ void StatementEmitter::emit(const Stmt &root) {
 /// read.
 void StatementEmitter::statement(const Stmt &s) {
   cx_.memo.clear();
+  if (!cx_.shared.lines) return kind(s);
+  llvm::DebugLoc outer = b_.getCurrentDebugLocation();
+  if (llvm::DebugLoc here = cx_.shared.lines->at(s.loc(), *cx_.fn)) b_.SetCurrentDebugLocation(here);
+  kind(s);
+  b_.SetCurrentDebugLocation(outer);
+}
+
+void StatementEmitter::kind(const Stmt &s) {
   if (cx_.vector && vectors().statement(s)) return;
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { recurrences().let(n); },

@@ -21,6 +21,7 @@ class StatementEmitter : public Emitter {
 
  private:
   void statement(const Stmt &s);
+  void kind(const Stmt &s);
   void store(const Store &n);
   void allocate(const Alloc &n);
   void zero_fill(const Buf &b);

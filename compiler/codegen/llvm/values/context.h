@@ -21,6 +21,7 @@
 namespace kw {
 
 struct ArgReduction;
+class LineInfo;
 class VectorizationAnalysis;
 struct VectorState;
 
@@ -29,6 +30,7 @@ struct ModuleContext {
   llvm::Module &module;
   const Func &func;
   const Target &target;
+  LineInfo *lines = nullptr;        ///< null: no line tables
   llvm::Function *raise = nullptr;  ///< fills in the fault; made when first needed
   std::unordered_map<int, llvm::Function *> fmods{};
   /// Returns the LLVM function of an elementary function `fn(from…) → to` over `count` lanes.

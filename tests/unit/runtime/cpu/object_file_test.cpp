@@ -1,11 +1,12 @@
-// Objects for the linker, as our own loader reads them.
+// Edited objects, as our own loader reads them.
+#include "runtime/cpu/object_file.h"
+
 #include <elf.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "runtime/cpu/loader.h"
-#include "runtime/exported/exported.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -32,25 +33,39 @@ std::string loaded(const std::string &object, const char *symbol) {
   return o.error.empty() ? reinterpret_cast<const char *>(o.entry) : "";
 }
 
-TEST(ExportedObjects, data_lies_under_its_symbol) {
+TEST(ObjectFile, data_lies_under_its_symbol) {
   std::string object = data_object("somewhere", std::string("bytes\0", 6), like());
   EXPECT_EQ(loaded(object, "somewhere"), "bytes");
   EXPECT_EQ(loaded(object, "elsewhere"), "");
 }
 
-TEST(ExportedObjects, a_symbol_gets_a_longer_name) {
+TEST(ObjectFile, a_symbol_gets_a_longer_name) {
   std::string object = data_object("a", std::string("bytes\0", 6), like());
-  std::string renamed = rename_symbol(object, "a", "a_much_longer_name");
-  EXPECT_EQ(loaded(renamed, "a_much_longer_name"), "bytes");
+  std::string renamed =
+      rename_symbols(object, [](const std::string &name) { return "a_much_longer_name_than_" + name; });
+  EXPECT_EQ(loaded(renamed, "a_much_longer_name_than_a"), "bytes");
   EXPECT_EQ(loaded(renamed, "a"), "");
+  EXPECT_TRUE(functions_of(renamed).empty());  // it is data
 }
 
-TEST(ExportedObjects, what_is_no_object_is_an_internal_error) {
+TEST(ObjectFile, sections_get_addresses) {
   std::string object = data_object("a", "bytes", like());
-  EXPECT_THROW(rename_symbol(object, "b", "c"), CompileError);
+  std::string placed = place_sections(object, std::vector<uint64_t>{0, 0x1000});
+  Elf64_Ehdr header;
+  std::memcpy(&header, placed.data(), sizeof header);
+  Elf64_Shdr rodata;
+  std::memcpy(&rodata, placed.data() + header.e_shoff + sizeof rodata, sizeof rodata);
+  EXPECT_EQ(rodata.sh_addr, 0x1000u);
+}
+
+TEST(ObjectFile, what_is_no_object_is_an_internal_error) {
+  std::string object = data_object("a", "bytes", like());
+  auto same = [](const std::string &name) { return name; };
   size_t needed = object.size() - 2 * sizeof(Elf64_Shdr);  // the last two sections are not read
-  for (size_t n = 0; n < needed; n += 7)
-    EXPECT_THROW(rename_symbol(object.substr(0, n), "a", "b"), CompileError) << n;
+  for (size_t n = 0; n < needed; n += 7) {
+    EXPECT_THROW(rename_symbols(object.substr(0, n), same), CompileError) << n;
+    EXPECT_THROW(functions_of(object.substr(0, n)), CompileError) << n;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+// Hands the messages of the core (support/log) to Python's logging. Warnings always; others only if the
+// program has imported logging, because nobody else can have asked for them.
+#pragma once
+
+namespace kw {
+
+/// Needs the GIL. Keeps a pending exception, and raises none.
+void pass_on_log();
+
+}  // namespace kw
