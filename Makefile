@@ -1,16 +1,15 @@
 # Everything is reached from here: make demo, make test. Set-up happens by itself (third_party/install.sh).
 PY := .venv/bin/python
-CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY)
+CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY) -DKW_WERROR=ON
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 BUILD := $(PY) third_party/cmake/run_ninja.py
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
-WHEEL_CHECK := "import kernelwright as kw, numpy as np; print(kw.__file__, kw.kernel('def k(a):\n  a[0] += 2\n  return a')(np.ones(2)))"
 ALL_CORES := -n auto --dist worksteal
 
 .PHONY: help setup build demo demo-errors errors test robust oracle fuzz exhaustive mutants seeds bench gallery asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel | clean"
+	@echo "make demo | demo-errors | test | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel PYTHONS=… | clean"
 
 setup:
 	@third_party/install.sh
@@ -101,11 +100,9 @@ lint: setup
 
 ci: test asan
 
-wheel: setup
-	@rm -rf dist
-	@$(PY) -m pip wheel -q --no-deps -w dist .
-	@$(PY) -m venv dist/empty && dist/empty/bin/python -m pip install -q --disable-pip-version-check dist/*.whl
-	@env -i KW_CACHE_DIR=dist/cache dist/empty/bin/python -c $(WHEEL_CHECK)
+wheel: build
+	@third_party/install.sh wheel
+	@$(PY) third_party/wheel/make_wheels.py $(PYTHONS)
 
 clean:
 	rm -rf build build-asan build-tsan build-bench build-wheel build-mutants dist

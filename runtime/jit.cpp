@@ -132,7 +132,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
                     cat("entry ", key.text(), " serves kernel '", r.name, "'"));
         return kernel;
       }
-    log_message(LogArea::cache, LogLevel::warning,
+    log_message(LogArea::cache, LogLevel::info,
                 cat("entry ", key.text(), " of kernel '", r.name, "' is unusable: ", error));
     return nullptr;
   };

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs what the build needs: Debian packages (as root or by sudo) and Python packages into .venv/. Does nothing when all is there.
-# `install.sh bench` installs what the benchmarks need besides. The lists name minimal versions of Debian's packages, and hashes of all
-# of Python's.
+# Installs what the build needs: packages of Debian 12 and 13 or Ubuntu 24.04 (as root or by sudo), and Python packages into .venv/.
+# Does nothing when all is there.
+# `install.sh bench` installs what the benchmarks need besides, `install.sh wheel` what wheels do. The lists name minimal versions of
+# Debian's packages, "a|b 1.0" either of two, the first that the system has, and hashes of all of Python's.
 set -eu
 cd "$(dirname "$0")/.."
 set_name=${1:-}
@@ -29,14 +30,25 @@ patiently() {
   rm -f "$log"
 }
 
+# whether a package is installed in this version or a newer one
+fits() {
+  has=$(dpkg-query -W -f='${Status} ${Version}' "$1" 2>/dev/null) || has=""
+  case $has in
+    "install ok installed "*) dpkg --compare-versions "${has##* }" ge "$2" ;;
+    *) false ;;
+  esac
+}
+
 # the packages of the list that are missing or too old
 unfit() {
-  while read -r package least; do
-    has=$(dpkg-query -W -f='${Status} ${Version}' "$package" 2>/dev/null) || has=""
-    case $has in
-      "install ok installed "*) dpkg --compare-versions "${has##* }" ge "$least" || echo "$package" ;;
-      *) echo "$package" ;;
-    esac
+  while read -r choice least; do
+    is_there=no wanted=""
+    for package in $(echo "$choice" | tr '|' ' '); do
+      ! fits "$package" "$least" || is_there=yes
+      # of several, the first that the system knows; apt-cache knows nothing before the first update
+      [ -n "$wanted" ] || ! apt-cache show "$package" >/dev/null 2>&1 || wanted=$package
+    done
+    [ $is_there = yes ] || echo "${wanted:-${choice%%|*}}"
   done <"$packages"
 }
 
@@ -52,6 +64,7 @@ if [ -n "$missing" ]; then
   echo "Installing Debian packages: $missing"
   export DEBIAN_FRONTEND=noninteractive
   patiently $as_root apt-get update -qq
+  missing=$(unfit | tr '\n' ' ')  # now apt knows which packages there are
   patiently $as_root apt-get install -y -qq --no-install-recommends $missing
   missing=$(unfit | tr '\n' ' ')
   if [ -n "$missing" ]; then

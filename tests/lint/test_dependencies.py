@@ -25,7 +25,7 @@ def missing(lists: dict[str, str], readme: str) -> list[str]:
     out = []
     for name, text in lists.items():
         for line in lines(text):
-            parts = line.split()[:1] if name.endswith("apt.txt") else re.split(r"==|;", line)[:2]
+            parts = line.split()[0].split("|") if name.endswith("apt.txt") else re.split(r"==|;", line)[:2]
             wanted = [w.strip().lower() for w in parts]
             if not any(all(w in row for w in wanted) for row in rows):
                 out.append(f"{name}: {line}")
@@ -42,11 +42,11 @@ def unlocked(wanted: str, lock: str) -> list[str]:
 
 def test_every_dependency_has_a_row() -> None:
     lists = {p.name: p.read_text() for p in [*FOLDER.glob("*apt.txt"), *FOLDER.glob("*requirements.in")]}
-    assert len(lists) == 4
+    assert len(lists) == 6
     assert missing(lists, (FOLDER / "README.md").read_text()) == []
 
 
-@pytest.mark.parametrize("name", ["requirements", "bench-requirements"])
+@pytest.mark.parametrize("name", ["requirements", "bench-requirements", "wheel-requirements"])
 def test_everything_installed_is_pinned_with_hashes(name: str) -> None:
     assert unlocked((FOLDER / f"{name}.in").read_text(), (FOLDER / f"{name}.txt").read_text()) == []
 

@@ -60,14 +60,20 @@ def test_compilations_and_the_cache_are_told(tmp_path: Path) -> None:
     assert run(tmp_path, KW_LOG="debug,compile")[1] == ""
 
 
-def test_damaged_entries_are_warnings_without_any_setting(tmp_path: Path) -> None:
-    out, said = run(tmp_path)
-    assert (out, said) == ("False\n", "")  # nobody asked, so logging is not imported
-    for entry in (tmp_path / "cache").glob("*.kwa"):
-        entry.write_bytes(b"?" + entry.read_bytes()[1:])
-    out, said = run(tmp_path)
-    assert out == "True\n"
-    assert re.fullmatch(r"entry [0-9a-f]{32} of kernel 'twice' is unusable: damaged file\n", said), said
+def test_damaged_entries_are_told_where_somebody_asks(tmp_path: Path) -> None:
+    def damage() -> None:
+        for entry in (tmp_path / "cache").glob("*.kwa"):
+            entry.write_bytes(b"?" + entry.read_bytes()[1:])
+
+    assert run(tmp_path) == ("False\n", "")  # nobody asked, so logging is not imported
+    damage()
+    assert run(tmp_path) == ("False\n", "")
+    damage()
+    _, said = run(tmp_path, KW_LOG="info,cache")
+    unusable = (
+        r"\[kw\] INFO kernelwright\.cache: entry [0-9a-f]{32} of kernel 'twice' is unusable: damaged file\n"
+    )
+    assert re.fullmatch(unusable, said), said
 
 
 @pytest.mark.parametrize(
