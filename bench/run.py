@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import charts
 import mode_times
 import plot
 import scheduler
@@ -259,6 +260,7 @@ def main() -> None:
         data["targets"] = [vars(j) for j in judged]
         stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n")
         stem.with_suffix(".svg").write_text(plot.bars([(j.what, j.share) for j in judged if j.share]))
+        charts.draw(stem.with_suffix(".json"), charts.measure())
     sys.exit(bool(data["wrong"]))
 
 
