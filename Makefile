@@ -68,8 +68,8 @@ gallery: build
 	@third_party/install.sh bench
 	@$(PY) bench/gallery/gallery.py $(ONLY)
 
-asan: setup
-	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" >/dev/null
+asan: build
+	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" -DKW_TEST_ARCHIVES=$(CURDIR)/build/tests >/dev/null
 	@$(BUILD) build-asan
 	@$(MAKE) --no-print-directory -j2 asan-unit asan-python
 

@@ -18,6 +18,17 @@
 
 namespace kw::unit {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+const int every_nth = 16;
+#else
+const int every_nth = 1;
+#endif
+#if defined(__SANITIZE_THREAD__)
+const bool children_may_start_threads = false;
+#else
+const bool children_may_start_threads = true;
+#endif
+
 Func ir(std::string_view text) {
   SourceMap sources;
   return parse_ir(sources, sources.add_text("<test>", 1, cat("# kw-ir 2\n", text)));

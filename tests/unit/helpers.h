@@ -23,11 +23,7 @@ namespace kw::unit {
 
 /// Tests of values look at every nth sample under the sanitizers, which slow them some thirty times and see
 /// the same code at work in each sample.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int every_nth = 16;
-#else
-inline constexpr int every_nth = 1;
-#endif
+extern const int every_nth;
 
 /// Printed IR without its opening line → function; throws CompileError when the text is malformed.
 Func ir(std::string_view text);
@@ -97,11 +93,7 @@ using Random = std::mt19937_64;
 /// Runs `f` to its end in a thread with a stack of `bytes`.
 void run_on_stack(size_t bytes, const std::function<void()> &f);
 /// Whether a child of a process that has other threads may start some: the thread sanitizer ends it.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool children_may_start_threads = false;
-#else
-inline constexpr bool children_may_start_threads = true;
-#endif
+extern const bool children_may_start_threads;
 /// Pages of memory that this process has.
 int64_t resident_pages();
 /// Runs `f` in a forked child: its exit code, or minus the number of the signal that ended it.
