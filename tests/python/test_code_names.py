@@ -10,7 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import kernelwright as kw
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
+import corpus
 
 PROGRAM = """\
 import os, sys
@@ -137,3 +143,24 @@ def test_perf_report_names_the_kernel(program: Path, tmp_path: Path) -> None:
         ["perf", "report", "-i", data, "--stdio"], capture_output=True, text=True, check=True
     ).stdout
     assert f"kw_busy_{BUSY}" in report, report
+
+
+@pytest.mark.parametrize("case", corpus.load()[::7], ids=lambda c: c.name)
+def test_line_tables_change_no_result(case: corpus.Case) -> None:
+    plain, described = kw.kernel(case.fn), kw.kernel(debug_info=True)(case.fn)
+    wanted, found = (k(*case.make(np.random.default_rng(5))) for k in (plain, described))
+    pairs = zip(*((r if isinstance(r, tuple) else (r,)) for r in (wanted, found)), strict=True)
+    assert all(a.tobytes() == b.tobytes() for a, b in pairs)
+
+
+def test_sums_by_several_threads_have_places() -> None:
+    @kw.kernel(debug_info=True)
+    def total(a):
+        s = 0.0
+        for i in range(a.shape[0]):
+            s += a[i]
+        b = output_tensor((1,), a.dtype)
+        b[0] = s
+        return b
+
+    assert total(np.ones(5)).tolist() == [5]

@@ -46,7 +46,7 @@ class FunctionEmitter : public Emitter {
       *slots[i] = cx_.fn->getArg(i);
     }
     set_attributes(*cx_.fn, target());
-    if (cx_.shared.lines) cx_.shared.lines->add(*cx_.fn);
+    if (cx_.shared.lines) cx_.shared.lines->add(*cx_.fn, b_);
     cx_.entry = block("entry");
     b_.SetInsertPoint(cx_.entry);
     cx_.cancelled = block("cancelled");

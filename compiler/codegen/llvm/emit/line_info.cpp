@@ -27,7 +27,7 @@ llvm::DIFile *LineInfo::file(const std::string &path) {
 }
 
 /// The names are those that runtime/cpu/code_events gives the functions of a loaded object.
-void LineInfo::add(llvm::Function &fn) {
+void LineInfo::add(llvm::Function &fn, llvm::IRBuilder<> &builder) {
   const TextPlace &place = places_.texts[0];
   llvm::DIFile *in = file(place.path);
   std::string name = cat("kw_", name_, "_", place.first_line);
@@ -36,6 +36,8 @@ void LineInfo::add(llvm::Function &fn) {
   auto flags = llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized;
   fn.setSubprogram(builder_.createFunction(in, name, "", in, place.first_line, type, place.first_line,
                                            llvm::DINode::FlagZero, flags));
+  builder.SetCurrentDebugLocation(
+      llvm::DILocation::get(fn.getContext(), place.first_line, 0, fn.getSubprogram()));
 }
 
 llvm::DebugLoc LineInfo::at(const Loc &loc, const llvm::Function &fn) {

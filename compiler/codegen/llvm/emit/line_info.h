@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/IRBuilder.h>
 
 #include <map>
 #include <string>
@@ -15,8 +16,9 @@ class LineInfo {
  public:
   LineInfo(llvm::Module &module, const Func &f, const SourcePlaces &places);
 
-  /// Makes a function known, whose name is that of the kernel.
-  void add(llvm::Function &fn);
+  /// Makes a function known, whose name is that of the kernel. Until a statement is emitted, instructions are
+  /// at its first line: LLVM inlines no call without a place.
+  void add(llvm::Function &fn, llvm::IRBuilder<> &builder);
   /// Returns the place of a statement in a function that was added; empty if it has none.
   llvm::DebugLoc at(const Loc &loc, const llvm::Function &fn);
   /// Completes the tables. Called once, after all functions are emitted.

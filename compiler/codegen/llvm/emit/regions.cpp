@@ -234,7 +234,7 @@ void RegionEmitter::emit_chunk(const Region &r, const EmitContext &outside) {
   cx_.fn = Function::Create(FunctionType::get(b_.getVoidTy(), {p, b_.getInt64Ty(), b_.getInt32Ty()}, false),
                             Function::InternalLinkage, "chunk", cx_.shared.module);
   set_attributes(*cx_.fn, target());
-  if (cx_.shared.lines) cx_.shared.lines->add(*cx_.fn);
+  if (cx_.shared.lines) cx_.shared.lines->add(*cx_.fn, b_);
   V frame = cx_.fn->getArg(0), chunk = cx_.fn->getArg(1);
   cx_.entry = block("entry");
   cx_.cancelled = block("left");
