@@ -1,6 +1,6 @@
 """Mutation check, `make mutants [ONLY="name …"]`: builds a scratch copy once for each fault of faults.py and
-runs it until something fails: some generated programs, the C++ tests, 2,000 programs in all, the oracles, the
-Python tests.
+runs it until something fails: the test or program that caught the fault the last time, then some generated
+programs, the C++ tests, 2,000 programs in all, the oracles, the Python tests.
 `ONLY=missing` takes those that results.md does not tell to be caught.
 
 Writes results.md; the exit status is 1 when a fault survives or cannot be judged. Touches no file of the tree
@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,9 +92,9 @@ def by_programs(seed: int, count: int) -> str:
     return ""
 
 
-def by_binary(name: str) -> str:
+def by_binary(name: str, tests: str = "*") -> str:
     """The first failing test of a binary, or the one in which it crashed or hung."""
-    ended = command([f"build/tests/{name}", "--gtest_fail_fast"], 400)
+    ended = command([f"build/tests/{name}", "--gtest_fail_fast", f"--gtest_filter={tests}"], 400)
     if ended.status == 0:
         return ""
     test = last_match(r"^\[ RUN      \] (\S+)", ended.text, "")
@@ -104,9 +105,11 @@ def by_binary(name: str) -> str:
     return f"{name} {test}{how}"
 
 
-def by_pytest() -> str:
-    args = [sys.executable, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider", "--tb=short", "tests"]
+def by_pytest(tests: str = "tests") -> str:
+    args = [sys.executable, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider", "--tb=short", tests]
     ended = command([*args, *(f"--ignore={path}" for path in LEFT_OUT)], 900)
+    if tests != "tests" and ended.status in (4, 5):  # it is no longer there
+        return ""
     if ended.status == 0:
         return ""
     test = last_match(r"^(?:FAILED|ERROR) (\S+)", ended.text, "")
@@ -116,7 +119,7 @@ def by_pytest() -> str:
     return test if ended.status == 1 else f"{test}, {'time-out' if ended.status is None else 'crash'}"
 
 
-STAGES = {  # the sum of their costs is least in this order
+STAGES: dict[str, Callable[[], str]] = {  # the sum of their costs is least in this order
     "first programs": lambda: by_programs(SEED, FIRST),
     "C++ tests": lambda: by_binary("kw_unit"),
     "other processors": lambda: by_binary("kw_machine"),
@@ -124,6 +127,21 @@ STAGES = {  # the sum of their costs is least in this order
     "oracles": lambda: by_binary("kw_oracle"),
     "Python tests": by_pytest,
 }
+BINARIES = {"kw_unit": "C++ tests", "kw_machine": "other processors", "kw_oracle": "oracles"}
+
+
+def by_known(caught: str) -> tuple[str, str]:
+    """Runs only what a row of results.md names; what caught the fault and its stage, or "" and ""."""
+    what, _, rest = caught.partition(" ")
+    if what == "seed":
+        seed = int(rest.partition(":")[0])
+        stage = "first programs" if seed < SEED + FIRST else "more programs"
+        return by_programs(seed, 1), stage
+    if what in BINARIES:
+        return by_binary(what, rest.partition(",")[0]), BINARIES[what]
+    if what.startswith("tests/"):
+        return by_pytest(re.sub(", (?:crash|time-out)$", "", caught)), "Python tests"
+    return "", ""
 
 
 def sources() -> dict[str, bytes]:
@@ -197,14 +215,17 @@ def expect_sound(digest: str, stages: list[str]) -> None:
         PASSED.write_text("\n".join([digest, *passed]) + "\n")
 
 
-def judge(fault: Fault) -> tuple[Row, str]:
-    """The row of a fault and the stage that caught it, "" for none."""
+def judge(fault: Fault, known: str) -> tuple[Row, str]:
+    """The row of a fault and the stage that caught it, "" for none; `known` caught it the last time."""
     target = TREE / fault.path
     text = target.read_text()
     begin = time.monotonic()
     target.write_text(fault.applied(text))
     try:
         build()
+        caught, name = by_known(known)
+        if caught:
+            return Row(fault.name, caught, time.monotonic() - begin), name
         for name, stage in STAGES.items():
             if caught := stage():
                 return Row(fault.name, caught, time.monotonic() - begin), name
@@ -231,8 +252,9 @@ def write(rows: dict[str, Row]) -> None:
         "# Mutation check: what catches each fault",
         "",
         f"Written by `make mutants`: {len(caught)} of {len(known)} faults are caught, {by_seed} of them by",
-        f"one of {PROGRAMS} generated programs from seed {SEED}, the others by a test. What failed first is",
-        f"named: {FIRST} programs run before the C++ tests, the others after them, the Python tests last.",
+        f"one of {PROGRAMS} generated programs from seed {SEED}, the others by a test. A run tries first",
+        f"what the row names; if that passes, {FIRST} programs, the C++ tests, the other programs, the",
+        "oracles and the Python tests.",
         "A row stays until its fault is judged again. The seconds are those of two busy cores.",
         "",
         "| fault | file | what it breaks | caught by | s |",
@@ -249,7 +271,8 @@ def judge_all(chosen: list[Fault], rows: dict[str, Row]) -> tuple[set[str], int]
     used, bad = set(), 0
     for fault in chosen:
         try:
-            rows[fault.name], stage = judge(fault)
+            known = rows[fault.name].caught if fault.name in rows else ""
+            rows[fault.name], stage = judge(fault, known)
         except Broken as e:
             bad += 1
             print(f"{fault.name}: cannot be judged: {e}", flush=True)
