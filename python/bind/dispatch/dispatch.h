@@ -2,7 +2,6 @@
 // attaches the rarely used methods.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
 

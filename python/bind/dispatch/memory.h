@@ -2,7 +2,6 @@
 // own. Does not affect arrays that others make.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include <cstddef>

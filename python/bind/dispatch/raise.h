@@ -2,7 +2,6 @@
 // renders nothing itself; support/diagnostic does.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include <string>

@@ -2,7 +2,6 @@
 // signature). Used only under the GIL; compilations run without the GIL, with one cell per key.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 // from it and add the public interface; this file adds no arithmetic.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "runtime/tensor.h"

@@ -3,7 +3,6 @@
 // kills the process. Here such a thread sleeps until the process is gone, as in Python 3.14, in the first
 // frame of this module that unwinding reaches. The linker (--wrap) redirects the personality routine, which
 // unwinding calls for each frame, to the function below.
-#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <unistd.h>
 #include <unwind.h>
