@@ -1,6 +1,8 @@
 // Compiles as warm-up does, and describes what was compiled (runtime/exported).
 #include "bind/export.h"
 
+#include <algorithm>
+
 #include "bind/dispatch/dispatch.h"
 #include "bind/inspect.h"
 #include "bind/warm.h"
@@ -46,6 +48,9 @@ py::object export_kernel(PyObject *kernel, const py::tuple &args, const py::dict
   if (!is_c_name(out.symbol))
     return refuse(k->name, cat("'", out.symbol, "' is no name of a function in C and C++"),
                   "give one, as name=\"k\"");
+  if (is_called_function(out.symbol))
+    return refuse(k->name, cat("the library itself calls '", out.symbol, "' of C's library"),
+                  "give another name, as name=\"k\"");
   out.library = wanted.library, out.header = wanted.header, out.target = *target;
 
   Request r = k->request(signature_of(f.words), Body::main);
@@ -62,6 +67,7 @@ py::object export_kernel(PyObject *kernel, const py::tuple &args, const py::dict
   auto plain = k->obtain(r);
   if (!plain) return {};
   out.plain = plain->artifact();
+  out.stack_bytes = std::max(plan.main->stack_bytes(), plain->stack_bytes());
   if (out.main.code_kind != CodeKind::elf || out.plain.code_kind != CodeKind::elf)
     return refuse(k->name, "it is interpreted, so there is no machine code", "unset KW_DEBUG");
 

@@ -1,6 +1,7 @@
 // Artifact → C header: what the functions take, and a function with typed parameters that calls them.
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "runtime/exported/exported.h"
 #include "support/text.h"
@@ -15,6 +16,10 @@ constexpr std::string_view c_types[] = {"bool",     "int8_t",   "int16_t",  "int
                                         "uint16_t", "float",    "double"};
 std::string_view c_type(DType t) { return c_types[static_cast<size_t>(t)]; }
 
+/// The most bytes of stack that a call needs beside the frames of the kernel: ExportedCall holds tables for
+/// all arguments that a kernel can have.
+constexpr size_t stack_of_calls = 64 << 10;
+
 /// One row of the C interface: an argument, used by the kernel or not, or an output.
 struct CPosition {
   std::string name;
@@ -23,6 +28,23 @@ struct CPosition {
   bool is_array() const { return param && param->is_tensor; }
   bool has_strides() const { return is_array() && param->stride_class != StrideClass::contiguous; }
 };
+
+/// Renames what C cannot name so: an output may have the name of an argument, a name may be a word of C, and
+/// an array also takes the names of its shape and strides.
+void make_unique(std::vector<CPosition> &positions) {
+  std::set<std::string, std::less<>> taken;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    CPosition &p = positions[i];
+    auto is_free = [&](const std::string &name) {
+      return !is_c_word(name) && !taken.contains(name) && !taken.contains(cat(name, "_shape")) &&
+             !taken.contains(cat(name, "_strides"));
+    };
+    bool is_ascii = std::ranges::all_of(p.name, [](unsigned char c) { return c < 128; });
+    if (!is_ascii || !is_free(p.name)) p.name = cat("arg", i);
+    while (!is_free(p.name)) p.name += '_';
+    taken.insert({p.name, cat(p.name, "_shape"), cat(p.name, "_strides")});
+  }
+}
 
 std::vector<CPosition> positions_of(const KernelToExport &k) {
   std::vector<CPosition> out;
@@ -34,14 +56,7 @@ std::vector<CPosition> positions_of(const KernelToExport &k) {
   }
   for (uint32_t output : outputs_in_order(k.main))
     out.push_back({k.main.params[output].name, &k.main.params[output]});
-  // an output may have the name of an argument, and a name may be a word of C
-  for (size_t i = 0; i < out.size(); ++i) {
-    auto taken = [&](const CPosition &p) { return p.name == out[i].name; };
-    bool is_ascii = std::ranges::all_of(out[i].name, [](unsigned char c) { return c < 128; });
-    if (std::any_of(out.begin(), out.begin() + static_cast<ptrdiff_t>(i), taken) || !is_ascii ||
-        is_c_word(out[i].name))
-      out[i].name = cat("arg", i);
-  }
+  make_unique(out);
   return out;
 }
 
@@ -114,18 +129,27 @@ std::string upper(std::string_view text) {
 }  // namespace
 
 bool is_c_word(std::string_view name) {
-  // of C and C++; and what the typed function uses
-  static constexpr std::string_view words[] = {
-      "auto",          "bool",     "break",     "case",     "catch",    "char",    "class",    "const",
-      "constexpr",     "continue", "data",      "default",  "delete",   "do",      "double",   "else",
-      "enum",          "explicit", "export",    "extern",   "false",    "float",   "for",      "friend",
-      "goto",          "if",       "inline",    "int",      "int64_t",  "long",    "main",     "message",
-      "message_bytes", "mutable",  "namespace", "new",      "noexcept", "nullptr", "operator", "private",
-      "protected",     "public",   "register",  "restrict", "return",   "shapes",  "short",    "signed",
-      "size_t",        "sizeof",   "static",    "strides",  "struct",   "switch",  "template", "this",
-      "throw",         "true",     "try",       "typedef",  "typename", "union",   "unsigned", "using",
-      "virtual",       "void",     "volatile",  "while"};
-  return std::ranges::find(words, name) != std::end(words);
+  // of C and C++, macros of compilers, and what the typed function uses
+  static constexpr std::string_view words =
+      " NULL alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t "
+      "char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr "
+      "constinit continue data decltype default delete do double dynamic_cast else enum explicit export "
+      "extern false float for friend goto if inline int int16_t int32_t int64_t int8_t linux long main "
+      "message message_bytes mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
+      "protected public register reinterpret_cast requires restrict return shapes short signed size_t "
+      "sizeof static static_assert static_cast strides struct switch template this thread_local throw true "
+      "try typedef typeid typename typeof uint16_t uint32_t uint64_t uint8_t union unix unsigned using "
+      "virtual void volatile wchar_t while xor xor_eq ";
+  bool is_reserved = name.size() > 1 && name[0] == '_' &&
+                     (name[1] == '_' || std::isupper(static_cast<unsigned char>(name[1])));
+  return is_reserved || words.find(cat(" ", name, " ")) != std::string_view::npos;
+}
+
+bool is_called_function(std::string_view name) {
+  static constexpr std::string_view functions[] = {"aligned_alloc", "free",    "memcmp",   "memcpy",
+                                                   "memmove",       "memset",  "snprintf", "strcmp",
+                                                   "strlen",        "strpbrk", "strtod",   "write"};
+  return std::ranges::find(functions, name) != std::end(functions);
 }
 
 /// The header; words that begin with $ stand for what differs between kernels.
@@ -137,8 +161,10 @@ static constexpr std::string_view header_text =
 $table *
  * data[i]: the first element of an array, or the address of a scalar.
  * shapes[i]: the extents of an array; NULL for a scalar.
- * strides[i]: the steps of an array in elements, or NULL if it is row-major. `strides` itself may be NULL.
+ * strides[i]: the strides of an array in elements, or NULL if it is row-major. `strides` itself may be NULL.
  * Results are row-major arrays of the caller. Elements of float16 and bfloat16 are passed as their bits.
+ *
+ * A call needs up to $stack KB of the stack of its thread.
  *
  * Each function returns 0, or a code after which `message` (or NULL) holds a text of at most `message_bytes`
  * bytes, ended by 0:
@@ -188,11 +214,14 @@ std::string c_header(const KernelToExport &k) {
   std::vector<CPosition> positions = positions_of(k);
   std::string table, results;
   for (size_t i = 0; i < positions.size(); ++i) table += line_of(positions[i], i);
-  for (uint32_t r : k.main.results) results += cat(results.empty() ? "" : ", ", k.main.params[r].name);
+  for (uint32_t r : k.main.results)
+    for (const CPosition &p : positions)
+      if (p.param == &k.main.params[r]) results += cat(results.empty() ? "" : ", ", p.name);
   const std::pair<std::string_view, std::string> words[] = {
       {"$header", k.header},
       {"$kernel", k.main.name},
       {"$library", k.library},
+      {"$stack", cat((k.stack_bytes + stack_of_calls) >> 10)},
       {"$class", std::string(k.target.machine().name)},
       {"$table", table},
       {"$guard", cat("KW_", upper(k.header))},

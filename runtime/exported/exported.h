@@ -16,6 +16,7 @@ struct KernelToExport {
   std::string symbol;           ///< name of the functions in C
   std::string library, header;  ///< names of the files, for the comments of the header
   Artifact main, plain;
+  size_t stack_bytes = 0;  ///< of the body that needs more
   Target target;
   std::vector<std::string>
       arguments;                    ///< names, as called, unused ones included; captured arrays follow them
@@ -36,8 +37,11 @@ ExportedParts export_parts(const KernelToExport &k);
 std::string describe(const KernelToExport &k);
 /// Returns the text of the header. Its functions are those of standalone/entries.
 std::string c_header(const KernelToExport &k);
-/// Returns whether a name cannot be that of a function or parameter in the header.
+/// Returns whether a name cannot be that of a function or parameter in the header: a word of C or C++, or one
+/// that the header uses.
 bool is_c_word(std::string_view name);
+/// Returns whether the library itself calls a function of C's library of that name.
+bool is_called_function(std::string_view name);
 /// The outputs of a kernel in the order of the C interface: as it returns them. Indices of parameters.
 std::vector<uint32_t> outputs_in_order(const Artifact &a);
 

@@ -26,12 +26,15 @@ bool has_processor(Message &message) {
   return false;
 }
 
-int run(const ExportedArrays &arrays, Message &message) {
+/// Runs the kernel; calls `begin` once nothing can be refused any more.
+template <class Begin>
+int run(const ExportedArrays &arrays, Message &message, Begin &&begin) {
   if (!has_processor(message)) return exported_wrong_processor;
   ExportedCall call(arrays, message);
   if (int status = call.read(true)) return status;
   if (int status = call.enter()) return status;
   if (int status = call.check_outputs()) return status;
+  begin();
   return call.run();
 }
 
@@ -51,7 +54,9 @@ class AotCall {
     }
     for (uint32_t r = 0; r < kernel.result_count; ++r)
       if (int status = take_result(r, message)) return status;
-    return kw::run({data_, shape_, nullptr}, message);
+    return kw::run({data_, shape_, nullptr}, message, [&] {
+      for (uint32_t r = 0; r < kernel.result_count; ++r) copy_argument(r);
+    });
   }
 
  private:
@@ -83,7 +88,20 @@ class AotCall {
     return exported_refused;
   }
 
+  bool has_shape_of(uint32_t at, uint32_t other) const {
+    for (int d = 0; d < ranks_[at]; ++d)
+      if (shapes_[at][d] != shapes_[other][d]) return false;
+    return ranks_[at] == ranks_[other];
+  }
+
   /// An argument that the kernel writes is copied to its result, and written there.
+  void copy_argument(uint32_t r) {
+    const ExportedParam &p = result(r);
+    uint32_t at = place_of_result(r);
+    size_t bytes = p.mode == ParamMode::out ? 0 : static_cast<size_t>(elements(at)) * item_size(p.dtype);
+    if (bytes) std::memmove(params_[at], params_[p.position], bytes);
+  }
+
   int take_result(uint32_t r, Message &message) {
     const ExportedParam &p = result(r);
     uint32_t at = place_of_result(r);
@@ -91,11 +109,9 @@ class AotCall {
     if (int status = check(p, at, message)) return status;
     if (p.mode == ParamMode::out) {
       shape_[position] = shapes_[at];
-    } else if (elements(at) != elements(position)) {
-      message.put("'").put(exported_at<char>(p.name_at)).put("' and its result have different sizes");
+    } else if (!has_shape_of(at, position)) {
+      message.put("'").put(exported_at<char>(p.name_at)).put("' and its result have different shapes");
       return exported_refused;
-    } else if (size_t bytes = static_cast<size_t>(elements(at)) * item_size(p.dtype)) {
-      std::memmove(params_[at], params_[position], bytes);
     }
     data_[position] = params_[at];
     return exported_ok;
@@ -118,7 +134,7 @@ extern "C" {
 int kw_exported_run(void *const *data, const int64_t *const *shapes, const int64_t *const *strides,
                     char *message, size_t message_bytes) {
   kw::Message text(message, message_bytes);
-  return kw::run({data, shapes, strides}, text);
+  return kw::run({data, shapes, strides}, text, [] {});
 }
 
 int kw_exported_shapes(void *const *data, const int64_t *const *shapes, int64_t *const *results,

@@ -74,8 +74,20 @@ class Message {
       std::snprintf(text, sizeof text, "%.*g", digits, v);
       if (std::strtod(text, nullptr) == v) break;
     }
+    if (v == v) set_point(text);
     put(v != v ? "nan" : text);
     if (v == v && !std::strpbrk(text, ".en")) put(".0");
+  }
+
+  /// Replaces the decimal point of the program's language, of one or more bytes, by that of C.
+  static void set_point(char *text) {
+    char *to = text;
+    for (const char *c = text; *c; ++c) {
+      bool is_point = (*c < '0' || *c > '9') && (*c < 'a' || *c > 'z') && *c != '-' && *c != '+';
+      if (is_point && to != text && to[-1] == '.') continue;
+      *to++ = is_point ? '.' : *c;
+    }
+    *to = 0;
   }
 
   char *out_;
