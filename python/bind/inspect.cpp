@@ -176,12 +176,13 @@ py::object count_kernel(PyObject *kernel, const py::tuple &args, const py::dict 
     f.abi_words(0);  // appends the strides
     WorkCount n = count_work(r, source, f.extents, f.scalars);
     py::dict out;
-    out["float64"] = n.float64, out["float32"] = n.float32;
+    out["float64"] = n.float64, out["float32"] = n.float32, out["statements"] = n.statements;
     out["bytes_read"] = n.bytes_read, out["bytes_written"] = n.bytes_written;
     py::list types;
     for (const ArgSpec &a : r.signature.args) types.append(argument_to_python(a));
     out["types"] = types;
-    out["unknown_operations"] = n.unknown_operations, out["at_most"] = n.at_most;
+    out["unknown_operations"] = n.unknown_operations;
+    out["at_most_operations"] = n.at_most_operations, out["at_most_bytes"] = n.at_most_bytes;
     return out;
   } catch (const ResolvedError &e) {
     raise_errors(e.errors, k->place);

@@ -17,7 +17,7 @@ bool read_call(KernelState &k, const pybind11::tuple &args, const pybind11::dict
 /// call. Null with an exception.
 pybind11::object inspect_kernel(PyObject *kernel, const pybind11::tuple &args, const pybind11::dict &keywords,
                                 const std::string &stage);
-/// Returns what a call with these arguments computes and moves (driver/work_count), and its types, as a
+/// Returns what a call with these arguments computes and moves (analysis/work), and its types, as a
 /// dict. Null with an exception.
 pybind11::object count_kernel(PyObject *kernel, const pybind11::tuple &args, const pybind11::dict &keywords);
 /// Returns a list with one dict for the given arguments, or for each compiled specialization of the present

@@ -79,7 +79,7 @@ def _bench(args: argparse.Namespace) -> int:
 
     try:
         return bench_file(args)
-    except (WrongRequestError, ArgumentTypeError, KernelError, ValueError, OSError) as error:
+    except (WrongRequestError, ArgumentTypeError, KernelError, TypeError, ValueError, OSError) as error:
         print(coloured(f"kw bench: {error}", sys.stderr), file=sys.stderr)
         return 2
 
@@ -155,15 +155,17 @@ def _add_bench_arguments(parser: argparse.ArgumentParser) -> None:
         "--numpy", default="", metavar="[FILE:]NAME", help="a function of NumPy to time beside it"
     )
     parser.add_argument("--numba", action="store_true", help="time Numba's njit of the same source beside it")
+    parser.add_argument("--no-python", action="store_true", help="do not time CPython's own loops")
     parser.add_argument(
         "--c",
         default="",
         metavar="FILE.c",
         help="time a C function of the kernel's name beside it, by gcc and clang; it gets pointer and "
-        "extents (int64_t) of each array, then those of each result",
+        "extents (int64_t) of each array, int64_t for an int, double for a float, then pointer and extents "
+        "of each new result",
     )
-    parser.add_argument("--json", default="", metavar="FILE", help="write all figures, times in seconds")
-    parser.add_argument("--csv", default="", metavar="FILE", help="write a table, times in seconds")
+    parser.add_argument("--json", default="", metavar="FILE", help="write all figures; times in seconds")
+    parser.add_argument("--csv", default="", metavar="FILE", help="write a table; times in seconds")
     parser.add_argument("--plot", default="", metavar="FILE.svg|png", help="draw the sweep")
     parser.add_argument("--roofline", default="", metavar="FILE.svg|png", help="draw a roofline")
     parser.add_argument("--dark", action="store_true", help="draw on a dark ground")
@@ -226,7 +228,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_bench_arguments(
         commands.add_parser(
             "bench",
-            help="measure a kernel: compilation, calls, runs, and its share of the machine's limit",
+            help="measure a kernel: first compilation, calls, runs, and its share of the machine's limit",
             description="Executes a file of Python and measures one of its kernels.",
         )
     )
@@ -264,4 +266,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "ops": _ops,
         "warmup": _warmup,
     }
-    return of_commands[args.command](args)
+    try:
+        return of_commands[args.command](args)
+    except KeyboardInterrupt:
+        print(f"kw {args.command}: interrupted", file=sys.stderr)
+        return 130

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -40,9 +42,48 @@ def _with_bar(items: Iterable[T], count: int, doing: str, bar: Any) -> Iterator[
 
 
 def _with_lines(items: Iterable[T], count: int, doing: str) -> Iterator[T]:
-    told = time.monotonic()
-    for done, item in enumerate(items, 1):
-        if time.monotonic() - told > _line_every:
-            told = time.monotonic()
-            print(f"{doing}: {done} of {count}", file=sys.stderr, flush=True)
-        yield item
+    with _Told(doing) as told:
+        for done, item in enumerate(items, 1):
+            told.text = f"{doing}: {done} of {count}"
+            yield item
+
+
+class _Told:
+    """A line that a thread of its own writes every few seconds, because one step may take long."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self._is_over = text, threading.Event()
+        self._is_terminal = sys.stderr.isatty()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+
+    def __enter__(self) -> _Told:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        if self._is_terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    def _tell(self) -> None:
+        begin = time.monotonic()
+        while not self._is_over.wait(0.5 if self._is_terminal else _line_every):
+            text = f"{self.text}, {time.monotonic() - begin:.0f} s"
+            print(
+                f"\r\033[K{text}" if self._is_terminal else text,
+                end="" if self._is_terminal else "\n",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+@contextmanager
+def telling(doing: str) -> Iterator[Callable[[str], None]]:
+    """Yields a function for the name of each step, and shows on standard error which one runs."""
+    with _Told(doing) as told:
+
+        def step(name: str) -> None:
+            told.text = f"{doing}: {name}"
+
+        yield step

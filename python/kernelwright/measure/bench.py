@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,28 +14,36 @@ from .. import _core, testing
 from .._core import Kernel
 from .._threads import threads, threads_set_to
 from ..argument_types import described, examples
-from ..errors import KernelError
-from ..kernel import kernel as make_kernel
-from .limits import arithmetic_limit, best_rate, memory_movers
-from .timing import Candidate, Timing, time_calls
+from .copies import copied
+from .first import first_times
+from .limits import Calculator, Mover, best_rate, calculator, memory_movers
+from .timing import Candidate, Timing, time_calls, time_slow
 
-_SMALL = 3e6
-"""The most operations and elements for which CPython's own loops are timed: some 0.3 s."""
+_SMALL = 1e5
+"""The most assignments of a call for which CPython's own loops are timed: a second, at 5 to 15 us each."""
+
+_LEAST_OVER_CALL = 3.0
+"""A run of fewer times what a call with minimal arguments takes is mostly that call, and has no share of the
+limit. Chosen.
+"""
 
 
 @dataclass(frozen=True)
 class Work:
     """What a call computes and moves: floating-point operations by dtype, and bytes of elements, each once.
 
-    `unknown` says why the operations are not known, `at_most` why a count may be too high; "" if it is exact.
+    `statements` are assignments that are executed. `unknown` says why operations and statements are not
+    known, `at_most_operations` and `at_most_bytes` why a count may be too high; "" if it is exact.
     """
 
     float32: float
     float64: float
     bytes_read: float
     bytes_written: float
-    unknown: str
-    at_most: str
+    statements: float = 0.0
+    unknown: str = ""
+    at_most_operations: str = ""
+    at_most_bytes: str = ""
 
     @property
     def operations(self) -> float:
@@ -49,15 +58,20 @@ class Work:
 
 @dataclass(frozen=True)
 class Share:
-    """The part of the limit that a run reaches, and which limit is nearer: "memory" or "arithmetic"."""
+    """The part of the limit that a run reaches; which limit is nearer, "memory" or "arithmetic"; and what it
+    was, in bytes or operations per second.
+    """
 
     of_limit: float
     limit: str
+    rate: float = math.nan
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Another implementation of the same function: its time, or why there is none."""
+    """Another implementation of the same function: its time, or why there is none. `agrees` is false if its
+    result differs, or it has none.
+    """
 
     timing: Timing | None
     problem: str = ""
@@ -68,9 +82,10 @@ class Peer:
 class Result:
     """All figures of one kernel for one set of arguments; times in seconds.
 
-    `compiled` is the compilation in a process that has compiled before, `loaded` the same from the disk
-    cache, `call` a call with the smallest arguments of these types; NaN where there is none. `one` and `all`
-    are runs by one thread and by `threads`.
+    `compiled` is the first compilation of a process, `loaded` the same from the disk cache in a new
+    process, `call` a call with the smallest arguments of these types; NaN where there is none. `one` and
+    `all` are runs by one thread and by `threads`. A share is None if a count is not exact, or the run is
+    hardly longer than a call.
     """
 
     kernel: str
@@ -103,10 +118,12 @@ class Result:
 
         return text_of(self)
 
-    def over(self, peer: str) -> float:
-        """Returns how many times as fast the kernel is as a peer; NaN if that has no time."""
-        timing = self.peers[peer].timing
-        return timing.median / self.all.median if timing else math.nan
+    def over(self, peer: str, *, threads: int = 0) -> float:
+        """Returns how many times as fast the kernel is as a peer, by all threads or by 1; NaN if the peer has
+        no time.
+        """
+        timing, run = self.peers[peer].timing, self.one if threads == 1 else self.all
+        return timing.median / run.median if timing else math.nan
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the figures as plain data, for JSON. NaN becomes None."""
@@ -122,34 +139,12 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _copied(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(np.array(a, copy=True) if isinstance(a, np.ndarray) else a for a in arguments)
-
-
-def _compile_times(kernel: Kernel, arguments: tuple[Any, ...]) -> tuple[float, float]:
-    """Returns the seconds of a compilation, and of loading what it stored."""
-    function, options = _core.function_of(kernel), _core.options_of(kernel)
-
-    def once() -> float:
-        made = make_kernel(**options)(function)
-        rows = [row for row in _core.warm(made, arguments, {}, ["host"]) if row[1] == "main"]
-        for row in rows:
-            keys.add(row[2])
-        return float(sum(row[4] for row in rows)) / 1e3
-
-    keys: set[str] = set()
-    try:
-        once()
-        for key in keys:
-            _core.cache_remove(key)
-        return once(), once()
-    except (KernelError, OSError):  # KW_FROZEN, for one
-        return math.nan, math.nan
-
-
 def _call_time(kernel: Kernel, types: list[str]) -> float:
     """Returns the seconds of a call with the smallest arguments; NaN if the kernel does not take them."""
     arguments = tuple(examples(types))
+    for a in arguments:
+        if isinstance(a, np.ndarray):
+            a[...] = 0
     try:
         kernel(*arguments)
     except Exception:
@@ -161,49 +156,106 @@ def work_of(kernel: Kernel, arguments: tuple[Any, ...]) -> tuple[Work, list[str]
     """Returns what a call of the kernel computes and moves, and the types of its arguments."""
     n = _core.count(kernel, arguments, {})
     work = Work(
-        n["float32"], n["float64"], n["bytes_read"], n["bytes_written"], n["unknown_operations"], n["at_most"]
+        n["float32"],
+        n["float64"],
+        n["bytes_read"],
+        n["bytes_written"],
+        n["statements"],
+        n["unknown_operations"],
+        n["at_most_operations"],
+        n["at_most_bytes"],
     )
     return work, described(n["types"][: len(arguments)])  # captured arrays are behind them
 
 
 def _run_times(candidate: Candidate, work: Work, count: int, seconds: float) -> tuple[Timing, Share | None]:
-    """Times the runs by `count` threads, in turn with loops that move as many bytes. Returns also the share
-    of the limit: None if nothing is moved or computed, or the count may be too high.
+    """Times the runs by `count` threads, in turn with loops that move as many bytes, and with multiply-adds,
+    so that what disturbs the machine disturbs the limit, too. Returns also the share of the limit: None if
+    nothing is moved or computed, or the counts may be too high.
     """
-    is_counted = not work.at_most
-    movers = memory_movers(int(work.bytes_read), int(work.bytes_written)) if is_counted and work.bytes else {}
+    movers: dict[str, Mover] = {}
+    if work.bytes and not work.at_most_bytes:
+        movers = memory_movers(int(work.bytes_read), int(work.bytes_written))
+    calculators: dict[str, Calculator] = {}
+    if not work.unknown and not work.at_most_operations:
+        calculators = {d: calculator(d, count) for d in ("float32", "float64") if getattr(work, d)}
     with threads_set_to(count):
-        timings = time_calls({"": candidate, **movers}, seconds)
-    limits = {"memory": work.bytes / best_rate(movers, timings) if movers else 0.0, "arithmetic": 0.0}
-    if is_counted and not work.unknown:
-        for dtype in ("float32", "float64"):
-            if operations := getattr(work, dtype):
-                limits["arithmetic"] += operations / arithmetic_limit(dtype, count)
-    nearer = max(limits, key=lambda name: limits[name])
+        timings = time_calls({"": candidate, **movers, **calculators}, seconds)
+    rates = {d: loop.operations / timings[d].median for d, loop in calculators.items()}
     run = timings[""]
-    return run, Share(limits[nearer] / run.median, nearer) if limits[nearer] else None
+    limits = []
+    if movers:
+        rate = best_rate(movers, timings)
+        limits.append((work.bytes / rate, "memory", rate))
+    if rates:
+        least = sum(getattr(work, dtype) / rate for dtype, rate in rates.items())
+        limits.append((least, "arithmetic", work.operations / least))
+    if not limits:
+        return run, None
+    least, limit, rate = max(limits)
+    return run, Share(least / run.median, limit, rate)
 
 
-def _peer_times(
-    peers: Mapping[str, Callable[..., Any] | str], arguments: tuple[Any, ...], wanted: Any, seconds: float
-) -> dict[str, Peer]:
-    """Times other implementations; a text in place of one says why there is none."""
-    out: dict[str, Peer] = {}
-    for name, function in peers.items():
-        if isinstance(function, str):
-            out[name] = Peer(None, function)
-            continue
-        own = _copied(arguments)
-        try:
-            agrees = _agree(function(*own), wanted)
-            candidate = Candidate(lambda f=function: f(*own))  # type: ignore[misc]  # noqa: B023
-            out[name] = Peer(time_calls({"": candidate}, seconds)[""], "", agrees)
-        except Exception as error:
-            out[name] = Peer(
-                None,
-                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}",
-            )
-    return out
+class _Call:
+    """One set of arguments for repeated calls: what they write is restored before each of them."""
+
+    def __init__(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], written: Sequence[int]
+    ) -> None:
+        self.function, self.arguments, self.written = function, arguments, written
+        self.own = copied(arguments)
+
+    def reset(self) -> None:
+        for i in self.written:
+            np.copyto(self.own[i], self.arguments[i])
+
+    def results(self) -> Any:
+        """Calls once; what a function without a result has written is its result."""
+        self.reset()
+        found = self.function(*self.own)
+        if found is None and self.written:
+            found = tuple(self.own[i] for i in self.written)
+            found = found[0] if len(found) == 1 else found
+        return found
+
+    def candidate(self) -> Candidate:
+        repeat = getattr(self.function, "repeat", None)
+        return Candidate(
+            lambda: self.function(*self.own),
+            self.reset if self.written else None,
+            (lambda count: repeat(count, *self.own)) if repeat and not self.written else None,
+        )
+
+
+def _first_line(error: Exception) -> str:
+    """Returns the line of a message that tells most: Numba's first one names only a step."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith("Failed in nopython mode pipeline")]
+    return (told or lines or [""])[0]
+
+
+def _peer_time(
+    name: str,
+    function: Callable[..., Any] | str,
+    arguments: tuple[Any, ...],
+    written: Sequence[int],
+    wanted: Any,
+    seconds: float,
+) -> Peer:
+    """Times another implementation; a text in place of one says why there is none."""
+    if isinstance(function, str):
+        return Peer(None, function)
+    call = _Call(function, arguments, written)
+    try:
+        if name == "CPython":
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the kernel gives none either
+                timing = time_slow(call.candidate(), seconds)
+                return Peer(timing, "", _agree(call.results(), wanted) if timing.median < seconds else True)
+        agrees = _agree(call.results(), wanted)
+        return Peer(time_calls({"": call.candidate()}, seconds)[""], "", agrees)
+    except Exception as error:
+        return Peer(None, f"{type(error).__name__}: {_first_line(error)}", False)
 
 
 def _agree(found: Any, wanted: Any) -> bool:
@@ -214,6 +266,10 @@ def _agree(found: Any, wanted: Any) -> bool:
     return True
 
 
+def _scalar(value: Any) -> float:
+    return value.item() if isinstance(value, np.generic) else value  # type: ignore[no-any-return]
+
+
 def bench(
     kernel: Kernel,
     arguments: tuple[Any, ...],
@@ -221,46 +277,54 @@ def bench(
     peers: Mapping[str, Callable[..., Any] | str] | None = None,
     python: bool = True,
     seconds: float = 0.3,
+    tell: Callable[[str], None] = lambda what: None,
 ) -> Result:
     """Measures a kernel. `peers` are other implementations by their names; `python` adds CPython's own loops
-    where they are short. Each time takes about `seconds`. Arguments that the kernel writes are copied before
-    each call. Raises what a call raises.
+    where they are short. Each time takes about `seconds`. Arguments that the kernel writes are restored
+    before each call. `tell` is called with the name of what is measured next. Raises what a call raises.
     """
-    arguments = _copied(arguments)
-    own = _copied(arguments)
-    wanted = kernel(*own)
-    results = wanted if isinstance(wanted, tuple) else (wanted,)
-    written = [i for i, a in enumerate(own) if any(r is a for r in results)]
-
-    def reset() -> None:
-        for i in written:
-            np.copyto(own[i], arguments[i])
-
-    wanted = _copied(results) if isinstance(wanted, tuple) else _copied(results)[0]
-    candidate = Candidate(lambda: kernel(*own), reset if written else None)
-    count = threads()
+    tell("the first call")
+    first = copied(arguments)
+    found = kernel(*first)
+    results = found if isinstance(found, tuple) else (found,)
+    written = [i for i, a in enumerate(first) if any(r is a for r in results)]
+    wanted = copied(results) if isinstance(found, tuple) else copied(results)[0]
+    call = _Call(kernel, arguments, written)
     work, types = work_of(kernel, arguments)
-    one, share_one = _run_times(candidate, work, 1, seconds)
-    all_threads, share_all = _run_times(candidate, work, count, seconds) if count > 1 else (one, share_one)
+    call_time = _call_time(kernel, types)
+
+    def runs(count: int) -> tuple[Timing, Share | None]:
+        tell(f"{count} thread{'s' if count > 1 else ''}")
+        run, share = _run_times(call.candidate(), work, count, seconds)
+        is_long = not run.median < _LEAST_OVER_CALL * call_time
+        return run, share if is_long else None
+
+    one, share_one = runs(1)
+    all_threads, share_all = runs(threads()) if threads() > 1 else (one, share_one)
     others = dict(peers or {})
-    if python and not work.unknown and work.operations + work.bytes / 8 <= _SMALL:
+    if python and not work.unknown and work.statements <= _SMALL:
         others["CPython"] = kernel.py
-    compiled, loaded = _compile_times(kernel, arguments)
+    timed = {}
+    for name, function in others.items():
+        tell(name)
+        timed[name] = _peer_time(name, function, arguments, written, wanted, seconds)
+    tell("the first compilation")
+    compiled, loaded = first_times(kernel, arguments)
     return Result(
         kernel=kernel.__name__,
         types=types,
-        shapes=[tuple(np.shape(a)) if isinstance(a, np.ndarray) else a for a in arguments],
+        shapes=[tuple(np.shape(a)) if isinstance(a, np.ndarray) else _scalar(a) for a in arguments],
         target=_core.target_class(),
-        threads=count,
+        threads=threads(),
         compiled=compiled,
         loaded=loaded,
-        call=_call_time(kernel, types),
+        call=call_time,
         one=one,
         all=all_threads,
         work=work,
         share_one=share_one,
         share_all=share_all,
-        peers=_peer_times(others, arguments, wanted, seconds) if others else {},
+        peers=timed,
     )
 
 

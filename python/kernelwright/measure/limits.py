@@ -79,19 +79,31 @@ def _multiply_adds(dtype: str) -> Any:
     return kernel("\n".join(lines))
 
 
-@functools.cache
-def arithmetic_limit(dtype: str, threads: int) -> float:
-    """Returns the operations per second of `threads` threads on "float32" or "float64": independent
-    multiply-adds, each of which counts two.
+@dataclass(frozen=True)
+class Calculator(Candidate):
+    """A loop of so many operations."""
+
+    operations: float = 0
+
+
+def calculator(dtype: str, threads: int) -> Calculator:
+    """Returns independent multiply-adds, each of which counts two, on "float32" or "float64" for `threads`
+    threads.
     """
     x = np.ones(threads << 15, dtype)
     y = np.empty_like(x)
     run = _multiply_adds(dtype)
-    with threads_set_to(threads):
-        run(x, 0.5, 0.25)
-        timing = time_calls({"": Candidate(lambda: run(x, 0.5, 0.25, out=y))}, 0.2)[""]
     counted = _core.count(run, (x, 0.5, 0.25), {})
-    return float(counted[dtype]) / timing.least
+    return Calculator(lambda: run(x, 0.5, 0.25, out=y), operations=float(counted[dtype]))
+
+
+@functools.cache
+def arithmetic_limit(dtype: str, threads: int) -> float:
+    """Returns the operations per second of `threads` threads on "float32" or "float64"."""
+    loop = calculator(dtype, threads)
+    with threads_set_to(threads):
+        timing = time_calls({"": loop}, 0.2)[""]
+    return loop.operations / timing.least
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,16 +21,21 @@ class PlotError(ValueError):
     """A plot cannot be made; the message says why."""
 
 
+def check_picture(path: str) -> None:
+    """Raises PlotError if no picture can be drawn there, so that a measurement need not wait for it."""
+    if Path(path).suffix not in (".svg", ".png"):
+        raise PlotError(f"'{path}' is no name of a picture: expected .svg or .png")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise PlotError("plots need matplotlib: pip install 'kernelwright[plots]'")
+
+
 @contextmanager
 def _figure(path: str, dark: bool) -> Iterator[Any]:
     """Yields the axes of a plot, and writes it."""
-    if Path(path).suffix not in (".svg", ".png"):
-        raise PlotError(f"'{path}' is no name of a picture: expected .svg or .png")
-    try:
-        from matplotlib import style
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise PlotError("plots need matplotlib: pip install 'kernelwright[plots]'") from None
+    check_picture(path)
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
     with (
         style.context("dark_background" if dark else "default"),
         style.context({"svg.hashsalt": "kw", "font.size": 10}),
@@ -75,11 +81,10 @@ def plot_sweep(
             alpha=0.2,
             lw=0,
         )
-        for color, peer in zip(_OTHERS * 3, first.peers, strict=False):
-            timed = [
-                (n, r.peers[peer].timing) for n, r in zip(sizes, results, strict=True) if peer in r.peers
-            ]
-            points = [(n, speed(r, t.median)) for (n, t), r in zip(timed, results, strict=False) if t]
+        peers = dict.fromkeys(name for r in results for name in r.peers)
+        for color, peer in zip(_OTHERS * 3, peers, strict=False):
+            timed = [(n, r, r.peers.get(peer)) for n, r in zip(sizes, results, strict=True)]
+            points = [(n, speed(r, p.timing.median)) for n, r, p in timed if p and p.timing]
             if points and max(y for _, y in points) > fastest * _SHOWN:
                 axes.plot(*zip(*points, strict=True), "o-", color=color, label=peer, ms=4)
         limits = [
@@ -124,7 +129,11 @@ def plot_roofline(results: Sequence[Result], path: str, dark: bool = False) -> N
 
     A kernel whose operations are not known, or that has none, is left out. Raises PlotError if none is left.
     """
-    shown = [r for r in results if r.work.operations > 0 and r.work.bytes and not r.work.at_most]
+    shown = [
+        r
+        for r in results
+        if r.work.operations > 0 and r.work.bytes and not (r.work.at_most_operations or r.work.at_most_bytes)
+    ]
     if not shown:
         raise PlotError("a roofline needs a kernel whose floating-point operations can be counted")
     count = shown[0].threads

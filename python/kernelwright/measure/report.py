@@ -13,13 +13,21 @@ from .timing import Timing
 
 
 def share_text(share: Share | None) -> str:
-    """Returns "71 % of memory's limit"; "" without a share. More than 100 % is a fault of the measurement."""
+    """Returns "71 % of the limit (memory, 18.2 GB/s)"; "" without a share. More than 100 % is a fault of the
+    measurement.
+    """
     if share is None:
         return ""
     text = f"{share.of_limit:.0%}".replace("%", " %")
-    return (
-        f"{text} of the limit ({share.limit}{', disturbed: measure again' if share.of_limit > 1.005 else ''})"
+    unit = "GB/s" if share.limit == "memory" else "GFLOP/s"
+    about = (
+        [share.limit]
+        if math.isnan(share.rate)
+        else [f"{share.limit}, {significant(share.rate / 1e9)} {unit}"]
     )
+    if share.of_limit > 1.005:
+        about.append("disturbed: measure again")
+    return f"{text} of the limit ({'; '.join(about)})"
 
 
 def sizes_text(result: Result) -> str:
@@ -32,7 +40,7 @@ def sizes_text(result: Result) -> str:
                 f"{word.split('[')[0]}[{', '.join(map(str, shape))}]{'/' + strides if strides else ''}"
             )
         else:
-            out.append(text if isinstance(shape, tuple) else f"{shape:g}")
+            out.append(text if isinstance(shape, tuple) else repr(shape))
     return ", ".join(out)
 
 
@@ -52,26 +60,39 @@ def text_of(result: Result) -> str:
     parts = [
         f"compiled in {duration(result.compiled)}",
         f"from the disk cache in {duration(result.loaded)}",
-        f"a call {duration(result.call)}",
+        f"a call with minimal arguments takes {duration(result.call)}",
     ]
     lines.append("  " + ", ".join(p for p in parts if not p.endswith(" -")))
     lines.append(_run_line("1 thread", result.one, result, result.share_one))
     if result.threads > 1:
         lines.append(_run_line(threads, result.all, result, result.share_all))
-    for name, peer in result.peers.items():
-        if peer.timing is None:
-            lines.append(f"  {name:<12}{peer.problem}")
-            continue
-        wrong = "" if peer.agrees else "   its result differs"
+    lines += [_peer_line(name, result) for name in result.peers]
+    work = result.work
+    if work.unknown:
+        lines.append(f"  operations are not counted: {work.unknown}")
+    lines += [
+        f"  {what} at most, so they have no share of the limit: {why}"
+        for what, why in (("operations", work.at_most_operations), ("bytes", work.at_most_bytes))
+        if why
+    ]
+    is_exact = not (work.at_most_bytes or work.unknown or work.at_most_operations)
+    if result.share_one is None and is_exact and (work.bytes or work.operations):
         lines.append(
-            f"  {name:<12}{duration(peer.timing.median):>9}   "
-            f"kw is {significant(result.over(name))}x as fast{wrong}"
+            "  too short for a share of the limit: most of a run is the call from Python, which times of C "
+            "do not include"
         )
-    if result.work.unknown:
-        lines.append(f"  operations are not counted: {result.work.unknown}")
-    if result.work.at_most:
-        lines.append(f"  at most, and therefore without a share of the limit: {result.work.at_most}")
     return "\n".join(lines)
+
+
+def _peer_line(name: str, result: Result) -> str:
+    peer = result.peers[name]
+    if peer.timing is None:
+        return f"  {name:<12}{peer.problem}"
+    speed = f"kw is {significant(result.over(name, threads=1))}x as fast"
+    if result.threads > 1:
+        speed += f" with 1 thread, {significant(result.over(name))}x with {result.threads}"
+    wrong = "" if peer.agrees else "   its result differs"
+    return f"  {name:<12}{duration(peer.timing.median):>9}   {speed}{wrong}"
 
 
 def table_of(results: Sequence[Result]) -> list[list[str]]:

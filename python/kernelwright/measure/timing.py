@@ -30,10 +30,13 @@ class Timing:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is timed. With `reset`, which is not timed, each sample is one call after a reset."""
+    """What is timed. With `reset`, which is not timed, each sample is one call after a reset. `repeat`, if
+    given, makes so many calls at less cost than a loop of Python.
+    """
 
     call: Callable[[], Any]
     reset: Callable[[], Any] | None = None
+    repeat: Callable[[int], Any] | None = None
 
     def sample(self, loops: int) -> float:
         """Returns the seconds of one of `loops` calls."""
@@ -43,8 +46,11 @@ class Candidate:
         else:
             call()  # brings its arrays back into the caches, from which another candidate has pushed them
         begin = clock()
-        for _ in range(loops):
-            call()
+        if self.repeat:
+            self.repeat(loops)
+        else:
+            for _ in range(loops):
+                call()
         return (clock() - begin) / loops
 
 
@@ -81,3 +87,16 @@ def time_calls(candidates: Mapping[str, Candidate], seconds: float = 0.3) -> dic
         for name, candidate in candidates.items():
             samples[name].append(candidate.sample(loops[name]))
     return {name: summary(times) for name, times in samples.items()}
+
+
+def time_slow(candidate: Candidate, seconds: float) -> Timing:
+    """Times what may take long: one call after another until `seconds` are over, at least one."""
+    samples: list[float] = []
+    begin = time.perf_counter()
+    while not samples or (len(samples) < _MOST and time.perf_counter() - begin < seconds):
+        if candidate.reset:
+            candidate.reset()
+        at = time.perf_counter()
+        candidate.call()
+        samples.append(time.perf_counter() - at)
+    return summary(samples)

@@ -21,7 +21,7 @@ BACKEND_FOLDERS: dict[str, tuple[str, ...]] = {"llvm": ("values", "emit")}
 
 # The folders inside a module, each seeing only those before it; the module's name is its root (design.md 3).
 FOLDERS: dict[str, tuple[str, ...]] = {
-    "analysis": ("analysis", "nest", "vector"),
+    "analysis": ("analysis", "nest", "vector", "work"),
     "transform": ("transform", "math", "lowering"),
     "schedule": ("tree", "directives", "steps", "cpu", "schedule"),
     "codegen": ("interp", *BACKEND_FOLDERS["llvm"], "llvm", "cuda", "codegen"),

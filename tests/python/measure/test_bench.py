@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright.measure import bench as bench_module
+from kernelwright.errors import KernelError
+from kernelwright.measure import first
 from kernelwright.measure.bench import Peer, Result, Share, Work
+from kernelwright.measure.copies import copied
 from kernelwright.measure.limits import best_rate, memory_movers
 from kernelwright.measure.peers import find_compilers, numba_function
 from kernelwright.measure.report import csv_of, table_of, text_of
-from kernelwright.measure.timing import Candidate, Timing, summary, time_calls
+from kernelwright.measure.timing import Candidate, Timing, summary, time_calls, time_slow
 
 
 @kw.kernel
@@ -56,7 +58,7 @@ def timing(seconds: float) -> Timing:
 
 def result(**changes: Any) -> Result:
     """A result with figures that are easy to follow: 12 MB and 1 M operations in 1 ms."""
-    work = Work(1e6, 0, 8e6, 4e6, "", "")
+    work = Work(1e6, 0, 8e6, 4e6)
     fields: dict[str, Any] = {
         "kernel": "add",
         "types": ["f32[:]/inner", "int"],
@@ -69,7 +71,7 @@ def result(**changes: Any) -> Result:
         "one": timing(2e-3),
         "all": timing(1e-3),
         "work": work,
-        "share_one": Share(0.5, "memory"),
+        "share_one": Share(0.5, "memory", 12e9),
         "share_all": Share(0.75, "memory"),
         "peers": {"NumPy": Peer(timing(5e-3)), "Numba": Peer(None, "Numba is not installed")},
     }
@@ -99,13 +101,13 @@ def test_a_result_has_all_figures() -> None:
     a = np.random.default_rng(1).standard_normal(5000).astype("f4")
     found = quick(add, a, a, peers={"NumPy": np.add, "wrong": np.subtract, "fails": lambda a: a})
     assert found.kernel == "add" and found.types == ["f32[:]", "f32[:]"] and found.shapes == [(5000,)] * 2
-    assert found.work == Work(5000, 0, 40000, 20000, "", "")
+    assert found.work == Work(5000, 0, 40000, 20000, 5000)
     assert found.threads == kw.threads() and found.one.samples >= 5
     for figure in (found.compiled, found.loaded, found.call, found.gigabytes, found.gigaflops):
         assert figure > 0
-    assert found.share_all and found.share_all.limit == "memory" and found.share_all.of_limit > 0
+    assert found.share_all is None or found.share_all.of_limit > 0
     assert found.peers["NumPy"].agrees and found.over("NumPy") > 0
-    assert not found.peers["wrong"].agrees
+    assert not found.peers["wrong"].agrees and not found.peers["fails"].agrees
     assert found.peers["fails"].problem.startswith("TypeError: ") and math.isnan(found.over("fails"))
     assert found.peers["CPython"].agrees
     assert json.loads(json.dumps(found.as_dict()))["work"]["bytes_read"] == 40000
@@ -115,7 +117,7 @@ def test_texts_name_the_arguments() -> None:
     found = quick(gather, "f64[10]", "i64[4, 5][7]".replace("[4, 5]", ""), python=False)
     assert found.types == ["f64[:]", "i64[:]"] and found.shapes == [(10,), (7,)] and not found.peers
     assert found.share_all is None
-    assert found.work.at_most == "where the data decide on a subscript, all of 't' is counted"
+    assert found.work.at_most_bytes == "a call may use fewer elements of 't' than are counted"
     with pytest.raises(ValueError, match="leaves sizes open"):
         gather.bench("f64[:]", "i64[7]")
 
@@ -136,7 +138,7 @@ def test_unknown_operations_have_no_share_of_arithmetic() -> None:
         return x
 
     found = quick(halve, np.full(10, 8.0))
-    assert math.isnan(found.gigaflops) and found.share_all and found.share_all.limit == "memory"
+    assert math.isnan(found.gigaflops) and found.share_all is None
     assert "operations are not counted: a while loop runs as often as the data say" in str(found)
 
 
@@ -144,7 +146,7 @@ def test_a_kernel_without_a_cache_has_no_time_of_compilation(monkeypatch: pytest
     def frozen(*_: Any) -> Any:
         raise kw.UnsupportedError("frozen")
 
-    monkeypatch.setattr(bench_module._core, "warm", frozen)
+    monkeypatch.setattr(first._core, "warm", frozen)
     assert math.isnan(quick(add, "f32[8]", "f32[8]").compiled)
 
 
@@ -166,17 +168,17 @@ def test_text() -> None:
         == text_of(result())
         == """\
 add(f32[1000, 1000]/inner, 3)   avx2, 2 threads
-  compiled in 12.3 ms, from the disk cache in 61.4 us, a call 142 ns
-  1 thread      2.00 ms ± 2 %   6.00 GB/s   0.500 GFLOP/s   50 % of the limit (memory)
+  compiled in 12.3 ms, from the disk cache in 61.4 us, a call with minimal arguments takes 142 ns
+  1 thread      2.00 ms ± 2 %   6.00 GB/s   0.500 GFLOP/s   50 % of the limit (memory, 12.0 GB/s)
   2 threads     1.00 ms ± 2 %   12.0 GB/s   1.00 GFLOP/s   75 % of the limit (memory)
-  NumPy         5.00 ms   kw is 5.00x as fast
+  NumPy         5.00 ms   kw is 2.50x as fast with 1 thread, 5.00x with 2
   Numba       Numba is not installed"""
     )
     odd = result(
         threads=1,
         compiled=math.nan,
         call=math.nan,
-        work=Work(0, 0, 8e6, 4e6, "", "of branches …"),
+        work=Work(0, 0, 8e6, 4e6, at_most_bytes="of branches …"),
         share_one=None,
         peers={"C": Peer(timing(1e-3), "", agrees=False)},
     )
@@ -186,11 +188,15 @@ add(f32[1000, 1000]/inner, 3)   avx2, 2 threads
 add(f32[1000, 1000]/inner, 3)   avx2, 1 thread
   from the disk cache in 61.4 us
   1 thread      2.00 ms ± 2 %   6.00 GB/s
-  C             1.00 ms   kw is 1.00x as fast   its result differs
-  at most, and therefore without a share of the limit: of branches …"""
+  C             1.00 ms   kw is 0.500x as fast   its result differs
+  bytes at most, so they have no share of the limit: of branches …"""
     )
-    assert "120 % of the limit (memory, disturbed: measure again)" in str(
+    assert "120 % of the limit (memory; disturbed: measure again)" in str(
         result(share_all=Share(1.2, "memory"))
+    )
+    assert str(result(share_one=None, peers={})).splitlines()[-1] == (
+        "  too short for a share of the limit: most of a run is the call from Python, "
+        "which times of C do not include"
     )
 
 
@@ -248,3 +254,62 @@ def test_stats_count() -> None:
     # the failed call ran the checked body, too
     assert found.compiles + found.cache_hits == 3
     assert found.compile_seconds + found.load_seconds > 0
+
+
+def test_words_of_the_language_are_those_of_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kernelwright import lang
+
+    stand_in = types.ModuleType("numba")
+    stand_in.njit = lambda f: f  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "numba", stand_in)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: stand_in)
+    for word, wanted in (
+        ("exp", math.exp),
+        ("parallel", range),
+        ("grid", np.ndindex),
+        ("output_tensor", np.zeros),
+        ("max", max),
+    ):
+        monkeypatch.setitem(globals(), word, getattr(lang, word, wanted))
+        function: Any = numba_function(add)
+        assert function.__globals__[word] is wanted
+
+
+def test_slow_calls_are_timed_once() -> None:
+    calls: list[int] = []
+    found = time_slow(Candidate(lambda: calls.append(1)), 0.0)
+    assert found.samples == len(calls) == 1
+
+
+def test_copies_keep_strides_and_views() -> None:
+    whole = np.arange(60.0).reshape(6, 10)
+    for view in (
+        whole,
+        whole[::-1, ::2],
+        whole[1:3, 2:5],
+        np.broadcast_to(whole[0], (3, 10)),
+        whole[:0, ::2],
+    ):
+        first, second, number = copied((view, view, 3))
+        assert first is second and number == 3
+        assert np.array_equal(first, view) and (first.strides == view.strides or not view.size)
+        assert not np.shares_memory(first, view)
+
+
+def test_calls_of_operators_are_counted() -> None:
+    kernel = kw.kernel(add.__wrapped__)
+    op = kw.register_op("test_bench::added", kernel)
+    before = kernel.stats().calls
+    for _ in range(3):
+        op(np.ones(3), np.ones(3))
+    assert kernel.stats().calls == before + 3
+
+
+def test_a_failed_compilation_is_not_counted() -> None:
+    @kw.kernel
+    def wrong(x):
+        return x + "text"
+
+    with pytest.raises(KernelError):
+        wrong(np.ones(3))
+    assert (wrong.stats().calls, wrong.stats().compiles) == (1, 0)

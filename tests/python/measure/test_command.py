@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.measure.peers import find_compilers
+
 PROGRAM = """\
 import kernelwright as kw
 import numpy as np
@@ -46,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def command(folder: Path, *words: str) -> tuple[int, str, str]:
-    line = [sys.executable, "-m", "kernelwright", "bench", *words, "--seconds", "0.002"]
+    line = [sys.executable, "-m", "kernelwright", "bench", "--seconds", "0.002", *words]
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
@@ -71,7 +73,9 @@ def test_a_sweep_with_pictures(folder: Path) -> None:
         folder, "kernels.py:scaled", "--args", "f32[n], 2.0", "--sweep", "n=64..256", *files
     )
     assert code == 0, said
-    assert [line.split("  ")[1] for line in out.splitlines()[1:]] == [f"f32[{n}], 2" for n in (64, 128, 256)]
+    assert [line.split("  ")[1] for line in out.splitlines()[1:]] == [
+        f"f32[{n}], 2.0" for n in (64, 128, 256)
+    ]
     assert len(list(csv.reader((folder / "out.csv").open()))) == 4
     assert (folder / "out.svg").read_bytes() and (folder / "roof.png").read_bytes()
 
@@ -80,7 +84,23 @@ def test_a_sweep_with_pictures(folder: Path) -> None:
     ("words", "message"),
     [
         (("kernels.py",), "'kernels.py' defines 2 kernels: name one, as in 'kernels.py:scaled'"),
-        (("kernels.py:needs",), "kernel 'needs' needs arguments, as --args \"f32[4096,1024]\""),
+        (
+            ("kernels.py:needs",),
+            "needs() needs the argument 'x': give all in order, as --args \"f32[4096,1024],3\"",
+        ),
+        (("kernels.py:scaled", "--args", "f32[8],2.5,3"), "scaled() has 2 parameters, but --args names 3"),
+        (
+            ("kernels.py:scaled", "--plot", "x.pdf", "--sweep", "n=1"),
+            "'x.pdf' is no name of a picture: expected .svg or .png",
+        ),
+        (("kernels.py:scaled", "--json", "no/x.json"), "there is no folder 'no' for x.json"),
+        (("kernels.py:scaled", "--csv", "."), "'.' cannot be written"),
+        (("kernels.py:scaled", "--c", "no.c"), "there is no file 'no.c'"),
+        (("kernels.py:scaled", "--seconds", "-1"), "--seconds is -1, but must be above 0"),
+        (
+            ("kernels.py:scaled", "--sweep", "n=1..8"),
+            "no argument has a size 'n' for --sweep n=1..8",
+        ),
         (("kernels.py:scaled", "--numpy", "no"), "'kernels.py' has no function 'no'"),
         (("kernels.py:scaled", "--plot", "x.svg"), "--plot draws a sweep: add --sweep, as n=2**8..2**24"),
         (
@@ -102,6 +122,47 @@ def test_a_c_file_that_does_not_compile(folder: Path) -> None:
     if not shutil.which("gcc"):
         pytest.skip("no gcc")
     (folder / "scaled.c").write_text("void scaled( {}")
-    assert "gcc failed: scaled.c:1" in command(folder, "kernels.py:scaled", "--c", "scaled.c")[1]
+    code, _, said = command(folder, "kernels.py:scaled", "--c", "scaled.c")
+    assert (
+        code == 2 and said.startswith("kw bench: gcc cannot compile 'scaled.c':\n") and "scaled.c:1" in said
+    )
     (folder / "scaled.c").write_text("void other(void) {}")
-    assert "scaled.c has no function 'scaled'" in command(folder, "kernels.py:scaled", "--c", "scaled.c")[1]
+    code, _, said = command(folder, "kernels.py:scaled", "--c", "scaled.c")
+    assert code == 2 and "scaled" in said.splitlines()[1] + said.splitlines()[2]
+
+
+def test_a_c_function_that_crashes_ends_nothing(folder: Path) -> None:
+    if not find_compilers():
+        pytest.skip("no compiler")
+    (folder / "scaled.c").write_text(C_SOURCE.replace("for (", "*(volatile int *)0 = 1;\n  for ("))
+    code, out, _ = command(folder, "kernels.py:scaled", "--c", "scaled.c", "--no-python")
+    assert code == 0 and "it ends the process by SIGSEGV" in out and "CPython" not in out
+
+
+def test_a_c_function_works_in_place(folder: Path) -> None:
+    if not find_compilers():
+        pytest.skip("no compiler")
+    (folder / "halved.c").write_text(
+        "void halved(double *x, int64_t n) {\n  for (int64_t i = 0; i < n; i++) x[i] /= 2;\n}\n"
+    )
+    (folder / "inplace.py").write_text(
+        "import kernelwright as kw\n\n@kw.kernel\ndef halved(x):\n    for i in range(x.shape[0]):\n"
+        "        x[i] = x[i] / 2\n    return x\n\ndef by_numpy(x):\n    x /= 2\n"
+    )
+    words = ("--args", "f64[100]", "--c", "halved.c", "--numpy", "by_numpy", "--json", "out.json")
+    code, _, said = command(folder, "inplace.py", *words)
+    assert code == 0, said
+    (found,) = json.loads((folder / "out.json").read_text())
+    assert all(peer["agrees"] for peer in found["peers"].values()), found["peers"]
+
+
+def test_strides_and_views_are_kept(folder: Path) -> None:
+    code, out, said = command(folder, "kernels.py:scaled", "--args", "f32[100]/any,f32", "--json", "out.json")
+    assert code == 0, said
+    assert out.startswith("scaled(f32[100]/any, 0.0)   ")
+    (folder / "sums.py").write_text(
+        "import kernelwright as kw\n\n@kw.kernel\ndef sums(x, y):\n    for i in range(x.shape[0]):\n"
+        "        x[i] = x[i] + y[i]\n    return x\n"
+    )
+    code, out, said = command(folder, "sums.py", "--args", "f64[100],=0")
+    assert code == 0 and out.startswith("sums(f64[100], =0)   "), out + said

@@ -1,5 +1,5 @@
 // Counts of kernels whose operations and bytes are known by hand.
-#include "driver/work_count.h"
+#include "analysis/work/work_count.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,8 @@ TEST(WorkCount, a_matrix_product) {
   EXPECT_EQ(n.float64, 0);
   EXPECT_EQ(n.bytes_read, 4.0 * (100 * 200 + 200 * 50));
   EXPECT_EQ(n.bytes_written, 4.0 * 100 * 50);
-  EXPECT_EQ(n.unknown_operations + n.at_most, "");
+  EXPECT_EQ(n.unknown_operations + n.at_most_operations + n.at_most_bytes, "");
+  EXPECT_EQ(n.statements, 100.0 * 200 * 50);
 }
 
 TEST(WorkCount, float64_is_counted_apart) {
@@ -44,7 +45,34 @@ TEST(WorkCount, a_stencil_reads_and_writes_boxes) {
       {unit::tensor(1)}, {1000});
   EXPECT_EQ(n.float32, 2.0 * 998);
   EXPECT_EQ(n.bytes_read, 4.0 * 1000);
-  EXPECT_EQ(n.bytes_written, 4.0 * 998);
+  EXPECT_EQ(n.bytes_written, 4.0 * 1000);  // the borders are zeroed
+  EXPECT_EQ(n.at_most_bytes, "");
+}
+
+/// Returns the number of elements read, and whether it is exact.
+std::pair<double, bool> reads(std::string_view body, std::vector<int64_t> dims) {
+  size_t rank = dims.size();
+  WorkCount n = counted(
+      cat("def f(x):\n  y = output_tensor((1,), x.dtype)\n  s = 0.0\n", body, "  y[0] = s\n  return y\n"),
+      {unit::tensor(static_cast<uint8_t>(rank))}, std::move(dims));
+  return {n.bytes_read / 4, n.at_most_bytes.empty()};
+}
+
+TEST(WorkCount, a_box_is_exact_if_every_element_of_it_is_used) {
+  using Reads = std::pair<double, bool>;
+  EXPECT_EQ(reads("  for i in range(100):\n    s += x[i, i]\n", {100, 100}), Reads(1e4, false));
+  EXPECT_EQ(reads("  for i in range(10):\n    s += x[i * 10]\n", {100}), Reads(91, true));  // every line
+  EXPECT_EQ(reads("  for i in range(10):\n    s += x[i * 100]\n", {1000}), Reads(901, false));
+  EXPECT_EQ(reads("  for i in range(10):\n    s += x[i * 2, 0]\n", {20, 1}), Reads(19, false));
+  EXPECT_EQ(reads("  for i in range(10):\n    for j in range(10):\n      s += x[i * 10 + j]\n", {100}),
+            Reads(100, true));
+  EXPECT_EQ(reads("  for i in range(10):\n    for j in range(5):\n      s += x[j * 20 + i]\n", {100}),
+            Reads(90, true));
+  EXPECT_EQ(reads("  for i in range(10):\n    s += x[i // 2] + x[i % 5]\n", {10}), Reads(5, true));
+  EXPECT_EQ(reads("  s = x[0] + x[99]\n", {100}), Reads(100, false));
+  EXPECT_EQ(reads("  for i in range(1, 9):\n    s += x[i - 1] + x[i + 1]\n", {10}), Reads(10, true));
+  EXPECT_EQ(reads("  for i in range(10):\n    for j in range(i):\n      s += x[i, j]\n", {10, 10}),
+            Reads(90, false));
 }
 
 TEST(WorkCount, triangles_and_conditions_on_iterators) {
@@ -58,7 +86,7 @@ TEST(WorkCount, triangles_and_conditions_on_iterators) {
       counted("def f(a):\n  for i in range(a.shape[0]):\n    if i < 10:\n      a[i] = a[i] + 1\n  return a\n",
               {unit::tensor(1)}, {40});
   EXPECT_EQ(n.float32, 10);
-  EXPECT_EQ(n.at_most, "");
+  EXPECT_EQ(n.at_most_operations, "");
   EXPECT_EQ(n.bytes_read, n.bytes_written);
 }
 
@@ -77,12 +105,14 @@ TEST(WorkCount, what_depends_on_the_data_is_said) {
       "    y[i] = t[k[i]]\n  return y\n",
       {unit::tensor(1), unit::tensor(1, DType::i64)}, {1000, 10});
   EXPECT_EQ(gather.bytes_read, 4.0 * 1000 + 8.0 * 10);
-  EXPECT_EQ(gather.at_most, "where the data decide on a subscript, all of 't' is counted");
+  EXPECT_EQ(gather.at_most_bytes, "a call may use fewer elements of 't' than are counted");
+  EXPECT_EQ(gather.at_most_operations, "");
   WorkCount branch = counted(
       "def f(a):\n  for i in range(a.shape[0]):\n    if a[i] > 0:\n      a[i] = a[i] * 2 + 1\n  return a\n",
       {unit::tensor(1)}, {100});
   EXPECT_EQ(branch.float32, 200);
-  EXPECT_EQ(branch.at_most, "of branches that depend on the data the longer one is counted");
+  EXPECT_EQ(branch.at_most_operations, "of branches that depend on the data the longer one is counted");
+  EXPECT_EQ(branch.at_most_bytes, "a call may use fewer elements of 'a' than are counted");  // that it writes
   WorkCount loop = counted(
       "def f(a, n):\n  for i in range(a.shape[0]):\n    for j in range(n[i]):\n      a[i] = a[i] + 1\n  "
       "return a\n",
@@ -92,6 +122,31 @@ TEST(WorkCount, what_depends_on_the_data_is_said) {
       counted("def f(a):\n  x = a[0]\n  while x > 1:\n    x = x * 0.5\n  a[0] = x\n  return a\n",
               {unit::tensor(1)}, {1});
   EXPECT_EQ(repeated.unknown_operations, "a while loop runs as often as the data say");
+}
+
+TEST(WorkCount, a_loop_that_may_end_early_uses_an_unknown_part) {
+  WorkCount n = counted(
+      "def f(x):\n  y = output_tensor((1,), x.dtype)\n  for i in range(x.shape[0]):\n    if x[i] > 2:\n"
+      "      break\n    y[0] = x[i]\n  return y\n",
+      {unit::tensor(1)}, {1000});
+  EXPECT_EQ(n.at_most_bytes, "a call may use fewer elements of 'x' than are counted");
+  EXPECT_EQ(n.unknown_operations, "a loop that break or continue may leave runs as often as the data say");
+}
+
+TEST(WorkCount, both_sides_of_a_branch_are_sure) {
+  WorkCount n = counted(
+      "def f(x):\n  y = output_tensor(x.shape, x.dtype)\n  for i in range(x.shape[0]):\n    if x[i] > 2:\n"
+      "      y[i] = 1\n    else:\n      y[i] = 2\n  return y\n",
+      {unit::tensor(1)}, {1000});
+  EXPECT_EQ(n.bytes_written, 4000);
+  EXPECT_EQ(n.at_most_bytes, "");
+}
+
+TEST(WorkCount, zeroed_outputs_are_written) {
+  WorkCount n = counted("def f(x):\n  y = output_tensor(x.shape, x.dtype)\n  y[0] = x[0]\n  return y\n",
+                        {unit::tensor(1)}, {1000});
+  EXPECT_EQ(n.bytes_written, 4000);
+  EXPECT_EQ(n.bytes_read, 4);
 }
 
 TEST(WorkCount, empty_loops_count_nothing) {
