@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t touch_after = 3600;              ///< seconds; a use is recorded at most once in this time
 constexpr int64_t abandoned_after_seconds = 3600;  // chosen: no write takes so long
 constexpr int64_t clock_skew = 60;                 ///< seconds that the clock of a file system may be ahead
-constexpr std::string_view suffix = ".kwa", lock_suffix = ".lock";
+constexpr std::string_view lock_suffix = ".lock";
 
 /// Creates a directory and its parents like mkdir -p, with mode 0700.
 bool make_directories(const std::string &path) {
@@ -39,7 +39,7 @@ bool make_directories(const std::string &path) {
 
 /// Returns whether a name of a cache file is that of an entry, not of a lock or of a file that is being
 /// written.
-bool is_entry(const std::string &name) { return name.substr(32) == suffix; }
+bool is_entry(const std::string &name) { return name.substr(32) == entry_suffix; }
 
 }  // namespace
 
@@ -71,7 +71,9 @@ std::string DiskCache::check_directory() const {
   return folder.empty() ? "" : lies_in(folder);
 }
 
-std::string DiskCache::path_of(const std::string &key) const { return cat(directory_, "/", key, suffix); }
+std::string DiskCache::path_of(const std::string &key) const {
+  return cat(directory_, "/", key, entry_suffix);
+}
 
 std::string DiskCache::lock_path(const Hash128 &key) const {
   return cat(directory_, "/", key.text(), lock_suffix);
@@ -79,16 +81,13 @@ std::string DiskCache::lock_path(const Hash128 &key) const {
 
 std::optional<std::string> DiskCache::read(const Hash128 &key) const {
   if (!trusted_) return std::nullopt;
-  File file(open_entry(path_of(key.text())));
-  struct stat st{};
-  if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
-  // fstat of the open file, because a check of the path could see another file than the one read
-  if (!is_private(st)) return std::nullopt;
-  std::optional<std::string> bytes = read_all(file.fd(), st.st_size);
+  OpenEntry entry = open_trusted(path_of(key.text()), is_private);
+  if (entry.file.fd() < 0) return std::nullopt;
+  std::optional<std::string> bytes = read_all(entry.file.fd(), entry.status.st_size);
   // The modification time serves as the time of last use. It is set at most once an hour, so most reads write
   // nothing.
-  int64_t age = std::time(nullptr) - st.st_mtime;
-  if (bytes && (age > touch_after || age < -clock_skew)) ::futimens(file.fd(), nullptr);
+  int64_t age = std::time(nullptr) - entry.status.st_mtime;
+  if (bytes && (age > touch_after || age < -clock_skew)) ::futimens(entry.file.fd(), nullptr);
   return bytes;
 }
 
@@ -140,10 +139,10 @@ void DiskCache::for_each_file(F &&each) const {
   DIR *dir = ::opendir(directory_.c_str());
   if (!dir) return;
   while (dirent *d = ::readdir(dir)) {
-    // 32 hexadecimal digits and a suffix; files that are being written have more characters after it
+    // 32 hexadecimal digits and a entry_suffix; files that are being written have more characters after it
     std::string name = d->d_name;
     bool ours = name.find_first_not_of("0123456789abcdef") == 32 &&
-                (name.substr(32, suffix.size()) == suffix || name.substr(32) == lock_suffix);
+                (name.substr(32, entry_suffix.size()) == entry_suffix || name.substr(32) == lock_suffix);
     struct stat st{};
     if (ours && ::lstat((directory_ + "/" + name).c_str(), &st) == 0) each(name, st);
   }

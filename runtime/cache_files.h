@@ -6,6 +6,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace kw {
 
@@ -14,6 +16,7 @@ class File {
  public:
   explicit File(int fd) : fd_(fd) {}
   File(const File &) = delete;
+  File(File &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~File();
   int fd() const { return fd_; }
 
@@ -21,10 +24,22 @@ class File {
   int fd_;
 };
 
+/// The end of the names of entries, behind their key.
+inline constexpr std::string_view entry_suffix = ".kwa";
+
 /// Opens an entry for reading, or returns -1. Refuses symbolic links; a named pipe does not block.
 int open_entry(const std::string &path);
 /// Reads `size` bytes; nothing if the file is shorter, unreadable or larger than any entry.
 std::optional<std::string> read_all(int fd, off_t size);
+
+/// An open entry; a negative descriptor without one.
+struct OpenEntry {
+  File file;
+  struct stat status{};
+};
+/// Opens an entry that `is_trusted` accepts, by the status of the open file: a check of the path could see
+/// another file than the one that is read.
+OpenEntry open_trusted(const std::string &path, bool (*is_trusted)(const struct stat &));
 
 /// Returns whether a file is owned by this user and writable by nobody else: the check of design.md 8.
 bool is_private(const struct stat &st);

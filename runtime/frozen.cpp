@@ -1,4 +1,4 @@
-// Reads all entries for the message, because the process ends its work there anyway.
+// Reads all entries for the message, once for a version: most programs end there anyway.
 #include "runtime/frozen.h"
 
 #include <cstdlib>
@@ -66,14 +66,14 @@ Resolved frozen_error(const Request &r, const DiskCache &own, std::span<const Sh
   for (const ArgSpec &a : r.signature.args) types.push_back(type_text(a));
   NearestEntry nearest(r);
   for (const CacheEntry &e : own.list())
-    if (auto key = Hash128::parse(e.key)) nearest.look_at(*key, own.read(*key));
+    if (auto key = Hash128::parse(e.key)) nearest.look_at(*key, own.inspect(*key).bytes);
   for (const SharedCache &cache : shared)
     for (const Hash128 &key : cache.keys()) nearest.look_at(key, cache.read(key));
   std::string_view body = r.options.body == Body::main ? "" : ", in its serial and fully checked form,";
   Resolved error;
   error.code = Code::E507;
   error.message = cat("kernel '", r.name, "' for (", join_text(types, ", "), ")", body,
-                      " is in no cache, and KW_FROZEN=1 forbids to compile it");
+                      " is in no cache, and KW_FROZEN=1 forbids compiling it");
   error.notes.push_back(nearest.note());
   error.help.push_back("warm the cache up for these types (kw warmup), or run without KW_FROZEN");
   return error;

@@ -104,7 +104,7 @@ bool fits(const Artifact &a, const Request &r) {
 
 std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
   auto kernel = find_stored(r);
-  if (!kernel) find_backend(r.backend).prepare(r.target);
+  if (!kernel && !is_frozen()) find_backend(r.backend).prepare(r.target);
   return kernel;
 }
 
@@ -145,6 +145,17 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
   return nullptr;
 }
 
+/// Logs a compilation: as a warning if it took over a second.
+static void log_compilation(const Request &r, const SourceText &source, double ms) {
+  std::vector<std::string> types;
+  for (const ArgSpec &a : r.signature.args) types.push_back(type_text(a));
+  auto tenths = static_cast<int64_t>(ms * 10 + 0.5);
+  log_message(
+      LogArea::compile, ms > 1000 ? LogLevel::warning : LogLevel::info,
+      cat("kernel '", r.name, "' (", source.path, ":", source.first_line, ") for (", join_text(types, ", "),
+          ") was compiled in ", tenths / 10, ".", tenths % 10, " ms for ", r.target.machine().name));
+}
+
 Artifact compile_request(const Request &r, const SourceText &source) {
   Parsed p;
   parse(r, source, p);
@@ -153,14 +164,25 @@ Artifact compile_request(const Request &r, const SourceText &source) {
   return a;
 }
 
+Resolved Jit::frozen_error_of(const Request &r) {
+  std::string key = key_of(r).text();
+  {
+    std::scoped_lock state(mutex_);
+    if (auto known = frozen_.find(key); known != frozen_.end()) return known->second;
+  }
+  Resolved error = frozen_error(r, cache_, shared_);  // reads files
+  std::scoped_lock state(mutex_);
+  return frozen_.emplace(key, std::move(error)).first->second;
+}
+
 std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceText &source) {
+  if (is_frozen()) throw ResolvedError({frozen_error_of(r)});
   std::optional<CompileLock> lock;
   if (may_be_stored(r) && cache_problem().empty()) {
     lock.emplace(cache_.lock_path(key_of(r)));
     // another process may have stored the kernel since the caller looked
     if (auto kernel = find_stored(r)) return kernel;
   }
-  if (is_frozen()) throw ResolvedError({frozen_error(r, cache_, shared_)});
   double begin = now_ms();
   Artifact a = compile_request(r, source);
   // before loading, which takes the artifact
@@ -183,7 +205,9 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
     log_message(LogArea::cache, LogLevel::debug,
                 cat("entry ", key_of(r).text(), " of kernel '", r.name, "' is stored"));
   }
-  report_time("total", r.name, now_ms() - begin);
+  double ms = now_ms() - begin;
+  report_time("total", r.name, ms);
+  log_compilation(r, source, ms);
   return kernel;
 }
 

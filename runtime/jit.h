@@ -3,11 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 
+#include "analysis/work/work_count.h"
 #include "driver/explain.h"
-#include "driver/work_count.h"
 #include "runtime/cache.h"
 #include "runtime/compile_lock.h"
 #include "runtime/kernel.h"
@@ -66,8 +67,11 @@ class Jit {
  private:
   /// Loads an entry of the disk cache or of a shared one; null if there is no usable one.
   std::shared_ptr<const LoadedKernel> find_stored(const Request &r);
-  mutable std::mutex mutex_;  // guards cache_'s state; files need no lock
+  /// Returns E507 for a version that no cache has.
+  Resolved frozen_error_of(const Request &r);
+  mutable std::mutex mutex_;  // guards the state of cache_, and frozen_; files need no lock
   DiskCache cache_;
+  std::map<std::string, Resolved> frozen_;  // by key
   std::vector<SharedCache> shared_;
 };
 

@@ -14,8 +14,6 @@
 
 namespace kw {
 
-static constexpr std::string_view suffix = ".kwa";
-
 static bool is_trusted(const struct stat &st) {
   return (st.st_uid == 0 || st.st_uid == ::geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
@@ -38,11 +36,9 @@ std::string SharedCache::check_directory() const {
 
 std::optional<std::string> SharedCache::read(const Hash128 &key) const {
   if (!problem_.empty()) return std::nullopt;
-  File file(open_entry(cat(directory_, "/", key.text(), suffix)));
-  struct stat st{};
-  if (file.fd() < 0 || ::fstat(file.fd(), &st) != 0 || !S_ISREG(st.st_mode) || !is_trusted(st))
-    return std::nullopt;
-  return read_all(file.fd(), st.st_size);
+  OpenEntry entry = open_trusted(cat(directory_, "/", key.text(), entry_suffix), is_trusted);
+  if (entry.file.fd() < 0) return std::nullopt;
+  return read_all(entry.file.fd(), entry.status.st_size);
 }
 
 std::vector<Hash128> SharedCache::keys() const {
@@ -51,7 +47,7 @@ std::vector<Hash128> SharedCache::keys() const {
   if (!dir) return out;
   while (dirent *d = ::readdir(dir)) {
     std::string_view name = d->d_name;
-    if (name.size() != 32 + suffix.size() || !name.ends_with(suffix)) continue;
+    if (name.size() != 32 + entry_suffix.size() || !name.ends_with(entry_suffix)) continue;
     if (auto key = Hash128::parse(name.substr(0, 32))) out.push_back(*key);
   }
   ::closedir(dir);

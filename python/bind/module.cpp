@@ -7,6 +7,7 @@
 #include "analysis/cost.h"
 #include "bind/dispatch/args.h"
 #include "bind/dispatch/dispatch.h"
+#include "bind/dispatch/log.h"
 #include "bind/dispatch/recorded.h"
 #include "bind/export.h"
 #include "bind/inspect.h"
@@ -16,6 +17,7 @@
 #include "ir/build.h"
 #include "ir/intrinsics.h"
 #include "runtime/cpu/thread_count.h"
+#include "runtime/frozen.h"
 #include "runtime/launch.h"
 #include "support/build_id.h"
 #include "support/stack.h"
@@ -247,6 +249,8 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.def("key_preimage", key_preimage);
   m.def("held_versions", held_versions);
   m.def("stats_of", stats_of);
+  m.def("pass_on_log", pass_on_log);
+  m.def("is_frozen", is_frozen);
   m.def("count_definition_lines", [](const std::string &text) { return count_definition_lines(text); });
   m.def("threads", thread_count);
   m.def("set_threads", set_thread_count);

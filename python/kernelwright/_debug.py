@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ def debug(text: str = "", **words: object) -> Iterator[None]:
         _apply(before)
 
 
+atexit.register(_core.pass_on_log)  # what the core logged since the last call
 if _current:
     _apply(_current)
 if wrong := _core.target_error():

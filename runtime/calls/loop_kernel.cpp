@@ -91,17 +91,18 @@ LoopKernel::LoopKernel(std::string name, std::string text, std::string path, Cod
     : name_(std::move(name)), source_{std::move(text), std::move(path), 1, {}}, options_(options) {}
 
 std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::unique_lock<std::mutex> &lock) {
-  auto recorded = [&](std::shared_ptr<const LoadedKernel> kernel) {
-    if (auto told = recorder()) (*told)(r, source_);
-    return kernel;
-  };
-  if (auto kernel = process_jit().find(r)) return recorded(std::move(kernel));
-  // other threads may call this kernel while one of them compiles
+  // Other threads may call this kernel while one of them compiles, or records: a recorder waits for Python's
+  // lock, which a thread that waits for this kernel may hold.
   auto unlocked = [&](const std::function<void()> &body) {
     lock.unlock();
     wait_for(body);
     lock.lock();
   };
+  auto recorded = [&](std::shared_ptr<const LoadedKernel> kernel) {
+    if (auto told = recorder()) unlocked([&] { (*told)(r, source_); });
+    return kernel;
+  };
+  if (auto kernel = process_jit().find(r)) return recorded(std::move(kernel));
   Compiled made = compiler_.get(key_text(r), [&] { return process_jit().compile(r, source_); }, unlocked);
   if (made.ran_out_of_memory()) throw std::bad_alloc();
   if (!made.kernel) throw ResolvedError(std::move(made.errors));

@@ -25,16 +25,16 @@ namespace {
 /// A file of this process that grows.
 class GrowingFile {
  public:
-  /// Opens the file that `path` names for this process, unless it is open, and calls `begin` for a new one.
+  /// Opens the file that `path` names for this process, unless it is open, and calls `begin` once it is.
   /// Returns whether it is open; a failure is logged once.
   template <class Path, class Begin>
-  bool open(Path &&path, Begin &&begin) {
+  bool open(Path &&path, int flags, Begin &&begin) {
     pid_t process = ::getpid();
     if (process == process_) return file_ >= 0;
     if (file_ >= 0) ::close(file_);  // the parent's
     process_ = process;
     std::string name = path(process);
-    file_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    file_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
     if (file_ < 0)
       log_message(LogArea::compile, LogLevel::warning,
                   cat("cannot write ", name, ": ", std::strerror(errno)));
@@ -89,7 +89,10 @@ void begin_dump(int file) {
   append(header, uint64_t{0});  // flags
   (void)!::write(file, header.data(), header.size());
   auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  (void)::mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);  // stays until the process ends
+  // stays until the process ends
+  if (::mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED)
+    log_message(LogArea::compile, LogLevel::warning,
+                cat("perf will not find the dump of code: ", std::strerror(errno)));
 }
 
 }  // namespace
@@ -97,7 +100,7 @@ void begin_dump(int file) {
 void write_perf_map(std::span<const CodeRange> functions) {
   Files &all = files();
   std::scoped_lock lock(all.mutex);
-  if (!all.map.open([](pid_t process) { return cat("/tmp/perf-", process, ".map"); }, [](int) {})) return;
+  if (!all.map.open([](pid_t process) { return cat("/tmp/perf-", process, ".map"); }, 0, [](int) {})) return;
   std::string lines;
   for (const CodeRange &f : functions)
     lines += cat(hex_text(f.address).substr(2), " ", hex_text(f.size).substr(2), " ", f.name, "\n");
@@ -111,7 +114,8 @@ void write_jitdump(std::span<const CodeRange> functions) {
     const char *folder = std::getenv("JITDUMPDIR");
     return cat(folder && *folder ? cat(folder, "/") : "", "jit-", process, ".dump");
   };
-  if (!all.dump.open(path, begin_dump)) return;
+  // another process may have had this number; the map above is Python's, too, and only appended to
+  if (!all.dump.open(path, O_TRUNC, begin_dump)) return;
   for (const CodeRange &f : functions) {
     constexpr uint32_t code_load = 0, fixed_size = 56;
     std::string record;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import py_compile
 import re
 import shutil
 import subprocess
@@ -166,7 +167,7 @@ def test_llvm_faults_are_contained() -> None:
 
 def frozen_error(shown: str, types: str, note: str) -> tuple[Any, ...]:
     """What the program prints for E507."""
-    why = f"kernel 'copy' for ({types}) is in no cache, and KW_FROZEN=1 forbids to compile it"
+    why = f"kernel 'copy' for ({types}) is in no cache, and KW_FROZEN=1 forbids compiling it"
     text = f"""\
 {shown}: error[E507]: {why}
       = note: {note}
@@ -195,8 +196,28 @@ def test_e507_frozen(program: Path, tmp_path: Path) -> None:
     ((_, code, message, *_),) = run(program, **frozen)
     assert code == "E507" and message == (
         "kernel 'copy' for (float64[:]), in its serial and fully checked form, is in no cache, "
-        "and KW_FROZEN=1 forbids to compile it"
+        "and KW_FROZEN=1 forbids compiling it"
     )
+
+
+def test_frozen_needs_no_source(tmp_path: Path) -> None:
+    """An image may have bytecode only."""
+    (tmp_path / "module.py").write_text(
+        "import kernelwright as kw\n\n@kw.kernel\ndef copy(a):\n    return a\n"
+    )
+    py_compile.compile(str(tmp_path / "module.py"), str(tmp_path / "module.pyc"))
+    (tmp_path / "module.py").unlink()
+    call = (
+        "import numpy as np, module\ntry:\n  module.copy(np.ones(2))\nexcept Exception as e:\n  print(e.code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", call],
+        env={**os.environ, "KW_CACHE_DIR": str(tmp_path / "cache"), "KW_FROZEN": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "E507\n", done.stderr
 
 
 def test_frozen_is_zero_or_one() -> None:

@@ -124,3 +124,15 @@ def test_a_handler_that_fails_does_not_end_the_call(capsys: pytest.CaptureFixtur
         logger.setLevel(logging.NOTSET)
         sys.unraisablehook = hook
     assert seen == [KeyError]
+
+
+def test_compilations_without_a_call_are_told(tmp_path: Path) -> None:
+    """Of a manifest, in the process that compiles, and of operators."""
+    run(tmp_path, KW_RECORD=str(tmp_path / "manifest.json"))
+    environment = {**os.environ, "KW_CACHE_DIR": str(tmp_path / "second"), "KW_LOG": "info"}
+    warm = [sys.executable, "-m", "kernelwright", "warmup", "manifest.json"]
+    done = subprocess.run(warm, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert re.search(COMPILED, done.stderr), done.stderr
+    operator = "import numpy as np, kernelwright as kw; kw.ops.exp(np.ones(3))"
+    done = subprocess.run([sys.executable, "-c", operator], env=environment, capture_output=True, text=True)
+    assert "INFO kernelwright.compile: kernel 'exp_loops'" in done.stderr, done.stderr

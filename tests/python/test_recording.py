@@ -303,3 +303,38 @@ def test_workers_that_end_are_replaced() -> None:
 def test_types_and_signatures() -> None:
     texts = ["f32[:, :]/inner", "=0", "bool", "bool_", "bf16[:]/any", "unused", "u8", "float", "i64[]", "int"]
     assert argument_types.described(argument_types.signature(texts)) == texts
+
+
+def test_threads_that_call_an_operator_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """The recorder runs Python: no lock is held meanwhile that a thread with the interpreter's lock needs."""
+    program = """\
+import sys, threading
+import numpy as np
+import kernelwright as kw
+
+sys.setswitchinterval(1e-6)
+begin = threading.Barrier(4)
+
+def call():
+    begin.wait()
+    for dtype in ("f4", "f8", "i4", "i8", "u1"):
+        for name in ("exp", "tanh", "abs", "neg"):
+            getattr(kw.ops, name)(np.ones((2, 3), dtype))
+
+threads = [threading.Thread(target=call, daemon=True) for _ in range(4)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+"""
+    subprocess.run(
+        [sys.executable, "-c", program],
+        env={
+            **os.environ,
+            "KW_RECORD": str(tmp_path / "manifest.json"),
+            "KW_CACHE_DIR": str(tmp_path / "cache"),
+        },
+        timeout=100,
+        check=True,
+    )
+    assert len(json.loads((tmp_path / "manifest.json").read_text())["versions"]) > 10

@@ -376,6 +376,7 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   if (!plan->serves(call.words) || !plan->knows(call.sizes())) return std::nullopt;
   // run() may release the GIL, so the pin keeps other calls from dropping the plan
   PlanPin held(plan);
+  ++k->stats.calls;  // other calls pass through kernel_vectorcall
   const LoadedKernel &body = plan->body();
   std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call);
   RunResult r = run(body, plan->work, call.abi_words(plan->workspace));

@@ -7,4 +7,11 @@ namespace kw {
 /// Needs the GIL. Keeps a pending exception, and raises none.
 void pass_on_log();
 
+/// Passes on what is logged during its life.
+struct LogPasser {
+  LogPasser() = default;
+  LogPasser(const LogPasser &) = delete;
+  ~LogPasser() { pass_on_log(); }
+};
+
 }  // namespace kw

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "bind/dispatch/log.h"
 #include "support/text.h"
 #include "transform/pass.h"
 
@@ -269,6 +270,7 @@ PyObject *compile_recorded(PyObject *request, PyObject *source) {
   }
   r.places = {{text.path, text.first_line}};
   for (const SourceText &callee : text.callees) r.places.push_back({callee.path, callee.first_line});
+  LogPasser log;
   double begin = now_ms();
   bool is_stored = false;
   try {

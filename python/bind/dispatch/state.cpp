@@ -10,6 +10,7 @@
 
 #include "bind/dispatch/log.h"
 #include "bind/dispatch/recorded.h"
+#include "runtime/frozen.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -267,21 +268,8 @@ bool KernelState::check() {
   return errors.empty();
 }
 
-/// Logs a compilation: as a warning if it took over a second.
-static void log_compilation(const KernelState &k, const Request &r, double seconds) {
-  std::vector<std::string> types;
-  for (const ArgSpec &a : r.signature.args) types.push_back(type_text(a));
-  auto ms = static_cast<int64_t>(seconds * 1e4 + 0.5);
-  log_message(
-      LogArea::compile, seconds > 1 ? LogLevel::warning : LogLevel::info,
-      cat("kernel '", k.name, "' (", k.place.path, ":", k.place.first_line, ") for (", join_text(types, ", "),
-          ") was compiled in ", ms / 10, ".", ms % 10, " ms for ", r.target.machine().name));
-}
-
 std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *was_stored) {
-  struct Told {
-    ~Told() { pass_on_log(); }
-  } told;
+  LogPasser log;
   SourceText source;
   auto begin = std::chrono::steady_clock::now();
   auto seconds = [&] {
@@ -302,7 +290,8 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *
     record_version(*this, r, source);
     return kernel;
   }
-  if (!read_source(source)) return nullptr;
+  // under KW_FROZEN nothing is compiled, and a process may have no source files
+  if (!is_frozen() && !read_source(source)) return nullptr;
   // `held` is the released GIL of the wait; `look` reacquires it briefly
   GilReleased *held = nullptr;
   auto without_gil = [&](const std::function<void()> &body) {
@@ -323,12 +312,11 @@ std::shared_ptr<const LoadedKernel> KernelState::obtain(const Request &r, bool *
     PyErr_Format(PyExc_MemoryError, "there is no memory to compile kernel '%s'", name.c_str());
     return nullptr;
   }
-  ++stats.compiled, stats.compile_seconds += seconds();
   if (!made.kernel) {
     raise_errors(made.errors, place);
     return nullptr;
   }
-  log_compilation(*this, r, seconds());
+  ++stats.compiled, stats.compile_seconds += seconds();
   if (is_recording_versions()) record_version(*this, r, source);
   return std::move(made.kernel);
 }

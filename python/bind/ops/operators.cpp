@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bind/dispatch/dispatch.h"
+#include "bind/dispatch/log.h"
 #include "bind/dispatch/state.h"
 #include "bind/dispatch/tensor.h"
 #include "bind/ops/bodies.h"
@@ -173,6 +174,7 @@ struct CallReader {
 
 /// Calls op(inputs…, attributes…); returns the output, or a tuple of outputs.
 PyObject *operator_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  LogPasser log;
   return calling([&]() -> PyObject * {
     // values of keywords follow the positional ones; object_of searches all of them
     Py_ssize_t positional = PyVectorcall_NARGS(nargsf),

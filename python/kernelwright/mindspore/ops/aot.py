@@ -103,6 +103,8 @@ def compile_source(source: str, text: bytes) -> bytes:
     ).hexdigest()
     key = f"library\n{digest}"
     library = _core.find_library(key)
+    if library is None and _core.is_frozen():
+        raise RuntimeError(f"{source} is in no cache, and KW_FROZEN=1 forbids compiling it")
     if library is None:
         with _core.LibraryLock(key):
             # another process may have stored it meanwhile
