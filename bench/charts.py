@@ -82,7 +82,7 @@ def measured_roofline() -> dict[str, Any]:
     for case in CASES.values():
         size = list(case.sizes)[-1]
         found = bench(case.kernel, case.arguments(size), python=False, seconds=SECONDS)
-        if not found.work.operations > 0 or found.work.at_most or not found.work.bytes:
+        if not found.work.operations > 0 or not found.work.is_exact or not found.work.bytes:
             continue
         work = {name: getattr(found.work, name) for name in ("float32", "float64", "bytes")}
         rows.append({"kernel": case.name, "size": size, "seconds": found.all.median, **work})

@@ -258,6 +258,12 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.attr("max_threads") = max_threads;
   m.attr("max_text") = most_characters;
   m.def("cache_directory", [] { return process_jit().cache().directory(); });
+  m.def("cache_size_problem", cache_size_problem);
+  m.def("shared_caches", [] {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const SharedCache &c : process_jit().shared_caches()) out.emplace_back(c.directory(), c.problem());
+    return out;
+  });
   m.def("cache_problem", [] { return process_jit().cache_problem(); });
   m.def("cache_list", cache_list);
   m.def("cache_clear", [] { return process_jit().cache().clear(); });

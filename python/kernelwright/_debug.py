@@ -52,6 +52,10 @@ if setting := os.environ.get("KW_LOG"):
 
     configure(setting)
 if path := os.environ.get("KW_RECORD"):
-    from .warm.recording import start
+    from .warm.recording import ManifestError, start
 
-    start(path)
+    try:
+        start(path)
+    except (OSError, ManifestError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"KW_RECORD is '{path}', which cannot be recorded into: {why}") from None

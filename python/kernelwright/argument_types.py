@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 import numpy as np
 
@@ -167,10 +167,19 @@ def is_type(text: str) -> bool:
     return bool(re.search(r"[\[=]", text)) or text in _numbers or text in _dtypes
 
 
-def annotated(annotation: Any) -> Any:
-    """Returns an example for an annotation of a parameter ("f32[:, :]", int, np.float32), or None if it names
-    no type of an argument.
+def annotated(annotation: Any, names: Mapping[str, Any] | None = None) -> Any:
+    """Returns an example for an annotation of a parameter ("f32[:, :]", int, np.float32, or
+    Annotated[NDArray[np.float32], "f32[:, :]"], which type checkers know), or None if it names no type of
+    an argument. `names` are those of the module, for an annotation that is kept as its text.
     """
+    if isinstance(annotation, str) and re.match(r"(\w+\.)?Annotated\[", annotation):
+        try:
+            annotation = eval(annotation, dict(names or {}))
+        except Exception:
+            return None
+    if get_origin(annotation) is Annotated:
+        found = (annotated(item) for item in annotation.__metadata__)
+        return next((item for item in found if item is not None), None)
     if isinstance(annotation, type) and annotation.__name__ in _numbers:
         return _numbers[annotation.__name__]
     if isinstance(annotation, type) and issubclass(annotation, np.generic):

@@ -107,6 +107,14 @@ def _ops(args: argparse.Namespace) -> int:
     return 0
 
 
+def _count(text: str) -> int:
+    """Reads a number of at least 1."""
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of at least 1")
+    return number
+
+
 def _add_cache_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the actions to the parser of `kw cache`."""
     actions = parser.add_subparsers(dest="action", required=True)
@@ -120,8 +128,13 @@ def _add_cache_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--json", action="store_true", help="print JSON")
         return action
 
-    add("ls", "list entries, the last used last: size, last use, target, types", "*", json_too=True)
-    add("info", "tell all of entries, with the lines of their keys", "+", json_too=True)
+    add(
+        "ls",
+        "list entries, the most recently used at the end: size, last use, target, types",
+        "*",
+        json_too=True,
+    )
+    add("info", "show entries in full, with the lines of their keys", "+", json_too=True)
     add("rm", "remove entries", "+")
     add("prune", "remove leftovers of killed processes, and the oldest entries beyond KW_CACHE_SIZE")
     add("verify", "check all entries, and remove the damaged ones", json_too=True)
@@ -209,7 +222,9 @@ def _parser() -> argparse.ArgumentParser:
     warmed.add_argument(
         "--target", default="", help="host, avx512, avx2, generic, with commas; else host, or as recorded"
     )
-    warmed.add_argument("--jobs", type=int, default=0, help="processes for a manifest; else one per core")
+    warmed.add_argument(
+        "--jobs", type=_count, default=0, metavar="N", help="processes for a manifest; else one per core"
+    )
     exported = commands.add_parser(
         "export",
         help="write a kernel as a shared library with a C header",

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 _KINDS = ("both", "parallel", "vector", "serial")
 _LEGEND = {
-    "vector": "in vector registers",
-    "parallel": "on several threads",
-    "both": "both",
-    "serial": "one iteration after the other",
+    "vector": "vectorized",
+    "parallel": "parallel",
+    "both": "parallel and vectorized",
+    "serial": "serial",
     "checked": "subscripts checked at run time",
 }
 

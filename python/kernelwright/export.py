@@ -76,9 +76,11 @@ def export(
     library = Path(path or f"lib{name or kernel.__name__}.so")
     if not library.parent.is_dir():
         raise _refused(f"there is no folder '{library.parent}' for {library.name}")
-    if library.is_dir():
-        raise _refused(f"'{library}' is a folder", "name a file, as libk.so")
-    header = library.with_name(library.stem.removeprefix("lib") + ".h")
+    if library.is_dir() or ".so" not in library.suffixes:
+        what = "a folder" if library.is_dir() else "no name of a shared library"
+        raise _refused(f"'{library}' is {what}", "name a file that ends with .so, as libk.so")
+    stem = library.name.partition(".so")[0]
+    header = library.with_name((stem.removeprefix("lib") or stem) + ".h")
     positional, by_name = arguments_of(kernel, args, keywords, "export")
     main, plain, description, text, name = _core.export(
         kernel, positional, by_name, target, name, library.name, header.name
@@ -87,7 +89,7 @@ def export(
     # a folder of its own, so that nobody sees half a library, on the same disk, so that it can be moved
     with tempfile.TemporaryDirectory(prefix=f".{library.name}.", dir=library.parent) as folder:
         made = _link(Path(folder), name, library.name, objects)
-        (Path(folder) / header.name).write_text(text)
+        (Path(folder) / header.name).write_text(text, encoding="utf-8")
         os.replace(Path(folder) / header.name, header)
         os.replace(made, library)
     return ExportedLibrary(name, library, header)

@@ -102,7 +102,8 @@ def test_an_empty_machine_runs_what_was_exported(filled: Path, name: str) -> Non
     assert again.stdout == f"0 entries stored in {filled / 'other'}, 2 were there already\n"
     # a bundle in a folder is a shared cache as it stands
     if name == "bundle":
-        assert start(filled, "program.py", cache="third", KW_CACHE_SHARED=str(filled / name), KW_FROZEN="1")
+        shared = start(filled, "program.py", cache="third", KW_CACHE_SHARED=str(filled / name), KW_FROZEN="1")
+        assert shared.stdout == "3.0 2.0\n"
 
 
 def test_a_part_of_the_cache(filled: Path) -> None:
@@ -125,7 +126,8 @@ def test_a_bundle_that_cannot_be_read(filled: Path) -> None:
     done = kw_cache(filled, "import", "gone.tar")
     assert (done.returncode, done.stderr) == (
         1,
-        "kw cache: [Errno 2] No such file or directory: 'gone.tar'\n",
+        "kw cache: error[E509]: there is no bundle 'gone.tar'\n"
+        "      = help: name what `kw cache export` wrote\n",
     )
     kw_cache(filled, "export", "bundle.tar.zst")
     data = (filled / "bundle.tar.zst").read_bytes()

@@ -49,8 +49,8 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_version", lambda name: None if name == "rich" else "1.0")
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None if name == "perf" else f"/bin/{name}")
     assert doctor.report()["missing"] == [
-        "rich: progress bars of `kw`",
-        "perf: profiles of compiled kernels",
+        "rich, for progress bars of `kw`: pip install kernelwright[cli]",
+        "perf, for profiles of compiled kernels: install linux-perf",
     ]
 
 

@@ -439,7 +439,8 @@ def plain(x: "f32[:]"):
     )
     assert command("kernels.py:twice")[2] == (
         "kw export: kernel 'twice': export() needs the type of 'x': give it, as "
-        'x="f32[:, :]", or annotate the parameter so\n'
+        'x="f32[:, :]" or x="float", or annotate the parameter so: "f32[:, :]", or '
+        'Annotated[NDArray[np.float32], "f32[:, :]"]\n'
     )
 
 

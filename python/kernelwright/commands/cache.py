@@ -150,7 +150,9 @@ def run(args: argparse.Namespace) -> int:
     if args.action != "verify" and (problem := _problem()):
         print(f"kw cache: {problem}", file=sys.stderr)
     try:
-        return _actions[args.action](args)
+        status = _actions[args.action](args)
+        is_change = args.action in ("rm", "prune", "clear")
+        return status or int(is_change and bool(_core.cache_problem()))
     except (KernelError, OSError) as error:
         print(f"kw cache: {error}", file=sys.stderr)
         return 1

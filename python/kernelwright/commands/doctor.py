@@ -14,12 +14,19 @@ from typing import Any
 from .. import __version__, _core
 from ..warm.cache_entries import entries
 
-_optional = {  # packages, and what lacks without them
-    "rich": "progress bars of `kw`",
-    "zstandard": "bundles .tar.zst of `kw cache export`",
-    "ml_dtypes": "bfloat16 arrays",
+_optional = {  # packages: what needs them, and how to get them
+    "rich": ("progress bars of `kw`", "pip install kernelwright[cli]"),
+    "zstandard": ("bundles .tar.zst of `kw cache export`", "pip install kernelwright[cli]"),
+    "matplotlib": ("plots of `kw bench`", "pip install kernelwright[plots]"),
+    "ml_dtypes": ("bfloat16 arrays", "pip install ml_dtypes"),
 }
-_tools = {"g++": "custom operators from C++ sources (aot)", "perf": "profiles of compiled kernels"}
+_tools = {
+    ("ld.lld", "ld"): ("`kw export`", "install binutils or lld"),
+    ("g++",): ("custom operators from C++ sources (aot)", "install g++"),
+    ("gcc", "clang"): ("`kw bench --c`", "install gcc or clang"),
+    ("perf",): ("profiles of compiled kernels", "install linux-perf"),
+    ("gdb",): ("symbols of compiled kernels", "install gdb"),
+}
 
 
 def _version(package: str) -> str | None:
@@ -69,14 +76,25 @@ def report() -> dict[str, Any]:
     problems = []
     if problem := _core.cache_problem():
         problems.append(f"the disk cache is not used: {problem}; set KW_CACHE_DIR to a directory of your own")
+    if problem := _core.cache_size_problem():
+        problems.append(f"{problem}; give bytes, or a number with K, M or G")
+    for directory, problem in _core.shared_caches():
+        if problem:
+            problems.append(f"the shared cache {directory} is not used: {problem}; mend KW_CACHE_SHARED")
     if problem := _core.threads_problem():
         problems.append(problem)
     if os.environ.get("KW_FROZEN") != "1" and (problem := _compiles()):
         problems.append(f"kernels cannot be compiled: {problem}")
     packages = {name: _version(name) for name in ("numpy", *_optional)}
-    tools = {name: shutil.which(name) for name in _tools}
-    missing = [f"{name}: {use}" for name, use in _optional.items() if packages[name] is None]
-    missing += [f"{name}: {use}" for name, use in _tools.items() if tools[name] is None]
+    tools = {name: shutil.which(name) for names in _tools for name in names}
+    missing = [
+        f"{name}, for {use}: {what}" for name, (use, what) in _optional.items() if packages[name] is None
+    ]
+    missing += [
+        f"{' or '.join(names)}, for {use}: {what}"
+        for names, (use, what) in _tools.items()
+        if not any(tools[name] for name in names)
+    ]
     return {
         "kernelwright": __version__,
         "build": _core.build_id,
@@ -92,6 +110,7 @@ def report() -> dict[str, Any]:
             "entries": len(cached),
             "bytes": sum(e.bytes for e in cached),
             "of_this_build": sum(e.is_of_this_build for e in cached),
+            "shared": [directory for directory, _ in _core.shared_caches()],
         },
         "packages": packages,
         "tools": tools,
@@ -120,7 +139,7 @@ def doctor(as_json: bool) -> int:
     for name, value in told.items():
         print(f"{name:<13} {value}")
     for lack in found["missing"]:
-        print(f"{'not here':<13} {lack}")
+        print(f"{'missing':<13} {lack}")
     for problem in found["problems"]:
         print(f"{'problem':<13} {problem}")
     if not found["problems"]:

@@ -56,6 +56,6 @@ def write_page(request: str, given: str, output: str) -> int:
         else:
             parts.append(view(kernel, None, f"kernel {kernel.__qualname__}", found))
             worked = False
-    Path(output).write_text(page("<hr>".join(parts), split_request(request)[0]))
+    Path(output).write_text(page("<hr>".join(parts), split_request(request)[0]), encoding="utf-8")
     print(f"{output}: {len(parts)} kernel{'s' if len(parts) > 1 else ''}")
     return 0 if worked else 1

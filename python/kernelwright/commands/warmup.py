@@ -13,12 +13,12 @@ from ..argument_types import split
 from ..warm.manifest import compile_entry, load
 from ..warm.warmup import WarmedVersion
 from .colours import coloured
-from .kernel_files import kernels_of, split_request
+from .kernel_files import WrongRequestError, kernels_of, split_request
 from .progress import progress
 from .workers import in_processes
 
-Made = tuple[str, list[WarmedVersion], str]
-"""What was asked for, the versions made, and why some could not be made, or ""."""
+Made = tuple[str, list[WarmedVersion], str, str]
+"""What was asked for, the versions made, why some could not be made, and why they are not stored; or ""."""
 
 
 def warm_file(request: str, types: str, target: str) -> Iterator[Made]:
@@ -28,15 +28,19 @@ def warm_file(request: str, types: str, target: str) -> Iterator[Made]:
     path, name = split_request(request)
     for kernel in kernels_of(path, name).values():
         try:
-            yield kernel.__qualname__, kernel.warmup(*split(types), target=target or None), ""
+            made = kernel.warmup(*split(types), target=target or None)
+            yield kernel.__qualname__, made, "", _core.cache_problem()
         except Exception as error:
-            yield kernel.__qualname__, [], str(error) or type(error).__name__
+            yield kernel.__qualname__, [], str(error) or type(error).__name__, ""
 
 
 def warm_entry(entry: dict[str, Any]) -> dict[str, Any]:
-    """Warms one version of a manifest, in a worker; returns the versions made, or the problem."""
+    """Warms one version of a manifest, in a worker; returns the versions made, or the problem, and why what
+    was made is not in the cache.
+    """
     try:
-        return {"made": [asdict(version) for version in compile_entry(entry)]}
+        made = [asdict(version) for version in compile_entry(entry)]
+        return {"made": made, "not_stored": _core.cache_problem()}
     except Exception as error:
         return {"problem": str(error) or type(error).__name__}
 
@@ -57,18 +61,23 @@ def warm_manifest(path: str, targets: list[str], jobs: int) -> Iterator[Made]:
         subject = f"{entry['kernel']}({', '.join(entry['types'])})"
         if isinstance(answer, RuntimeError):
             answer = {"problem": str(answer)}
-        yield subject, [WarmedVersion(**row) for row in answer.get("made", [])], answer.get("problem", "")
+        made = [WarmedVersion(**row) for row in answer.get("made", [])]
+        yield subject, made, answer.get("problem", ""), answer.get("not_stored", "")
 
 
 def warm(request: str, types: str, target: str, jobs: int = 0) -> int:
     """Runs the command: prints what was made and what could not be; returns the exit status."""
+    if request.endswith(".json") and types:
+        raise WrongRequestError("--args is for files of Python: a manifest names the types itself")
     targets = [name.strip() for name in target.split(",") if name.strip()]
     if request.endswith(".json"):
         made = warm_manifest(request, targets, jobs or len(os.sched_getaffinity(0)))
     else:
         made = warm_file(request, types, ",".join(targets))
     failed = compiled = cached = 0
-    for subject, versions, problem in made:
+    not_stored = ""
+    for subject, versions, problem, lost in made:
+        not_stored = not_stored or lost
         if problem:
             failed += 1
             print(coloured(f"{subject}: not made\n{problem}", sys.stderr), file=sys.stderr)
@@ -77,4 +86,6 @@ def warm(request: str, types: str, target: str, jobs: int = 0) -> int:
             how = "in the cache" if v.was_cached else f"compiled in {v.milliseconds:.0f} ms"
             print(f"{v.key}  {v.target:<8} {v.body:<6} {subject}  {how}")
     print(f"{compiled} compiled, {cached} in the cache, {failed} not made; {_core.cache_directory()}")
-    return 1 if failed else 0
+    if not_stored:
+        print(f"kw warmup: nothing is stored: {not_stored}", file=sys.stderr)
+    return 1 if failed or not_stored else 0

@@ -21,8 +21,13 @@ class _Worker:
 
     def __init__(self, function: str) -> None:
         program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({function!r})"
+        # not of the terminal's group: Ctrl-C ends the caller, which ends its workers
         self._process = subprocess.Popen(
-            [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
 
     def ask(self, value: Any) -> Any:
@@ -41,6 +46,10 @@ class _Worker:
     def end(self) -> None:
         self._process.communicate()
 
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
 
 def serve(function: str) -> None:
     """Runs "module:name" for each line of standard input, in the worker."""
@@ -54,13 +63,17 @@ def in_processes(function: str, values: Sequence[Any], jobs: int) -> Iterator[tu
     """Yields (value, answer) in the order in which the answers come. `function` is "module:name".
 
     If the process of a value ends, the answer is a RuntimeError, and another process takes the next value.
+    If the caller stops before the end, as by Ctrl-C, the processes are killed.
     """
     idle: SimpleQueue[_Worker | None] = SimpleQueue()
+    started: list[_Worker] = []
     for _ in range(min(jobs, len(values))):
         idle.put(None)
 
     def one(value: Any) -> tuple[Any, Any]:
-        worker = idle.get() or _Worker(function)
+        worker = idle.get()
+        if not worker:
+            started.append(worker := _Worker(function))
         try:
             answer, is_alive = worker.ask(value), True
         except RuntimeError as error:
@@ -68,9 +81,17 @@ def in_processes(function: str, values: Sequence[Any], jobs: int) -> Iterator[tu
         idle.put(worker if is_alive else None)
         return value, answer
 
-    with ThreadPoolExecutor(max(min(jobs, len(values)), 1)) as pool:
+    pool = ThreadPoolExecutor(max(min(jobs, len(values)), 1))
+    is_done = False
+    try:
         for done in as_completed([pool.submit(one, value) for value in values]):
             yield done.result()
-    while not idle.empty():
-        if worker := idle.get():
-            worker.end()
+        is_done = True
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in list(started):
+            if is_done:
+                worker.end()
+            else:
+                worker.kill()
+        pool.shutdown()

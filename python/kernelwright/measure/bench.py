@@ -46,6 +46,11 @@ class Work:
     at_most_bytes: str = ""
 
     @property
+    def is_exact(self) -> bool:
+        """Whether all counts are known and exact."""
+        return not (self.unknown or self.at_most_operations or self.at_most_bytes)
+
+    @property
     def operations(self) -> float:
         """The floating-point operations; NaN if they are not known."""
         return math.nan if self.unknown else self.float32 + self.float64

@@ -129,11 +129,7 @@ def plot_roofline(results: Sequence[Result], path: str, dark: bool = False) -> N
 
     A kernel whose operations are not known, or that has none, is left out. Raises PlotError if none is left.
     """
-    shown = [
-        r
-        for r in results
-        if r.work.operations > 0 and r.work.bytes and not (r.work.at_most_operations or r.work.at_most_bytes)
-    ]
+    shown = [r for r in results if r.work.operations > 0 and r.work.bytes and r.work.is_exact]
     if not shown:
         raise PlotError("a roofline needs a kernel whose floating-point operations can be counted")
     count = shown[0].threads

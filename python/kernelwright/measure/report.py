@@ -75,8 +75,7 @@ def text_of(result: Result) -> str:
         for what, why in (("operations", work.at_most_operations), ("bytes", work.at_most_bytes))
         if why
     ]
-    is_exact = not (work.at_most_bytes or work.unknown or work.at_most_operations)
-    if result.share_one is None and is_exact and (work.bytes or work.operations):
+    if result.share_one is None and work.is_exact and (work.bytes or work.operations):
         lines.append(
             "  too short for a share of the limit: most of a run is the call from Python, which times of C "
             "do not include"

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import tarfile
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -143,45 +144,94 @@ def is_archive(path: str) -> bool:
 def export(path: str, wanted: Iterable[str] = ()) -> list[Entry]:
     """Writes the sound entries of this build, or those of the wanted kernels, to a folder, .tar or .tar.zst.
 
-    Raises KernelValueError (E509) if there are none, and OSError. An archive appears whole or not at all.
+    A folder that has a bundle keeps its entries. Raises KernelValueError (E509) if there are no entries, or
+    the place is of something else, and OSError. An archive appears whole or not at all; the list of a folder
+    is written last.
     """
+    before = _check_place(path)
     chosen = [e for e in entries(wanted) if e.state == "sound" and e.is_of_this_build]
     if not chosen:
         raise refuse("no entry of the cache is wanted", "`kw cache ls` lists what there is")
     told = [{k: v for k, v in e.as_dict().items() if k not in ("state", "used")} for e in chosen]
+    keys = {e.key for e in chosen}
+    told = [e for e in before if e["key"] not in keys] + told
     contents = {"format": _format, "build": _core.build_id, "entries": told}
-    files = {_contents: json.dumps(contents, indent=1).encode() + b"\n"}
-    files |= {f"{e.key}.kwa": path_of(e.key).read_bytes() for e in chosen}
+    text = json.dumps(contents, indent=1).encode() + b"\n"
+    files = {f"{e.key}.kwa": path_of(e.key).read_bytes() for e in chosen}
     if is_archive(path):
-        _write_archive(path, files)
+        with _replacing(path) as part:
+            _write_archive(part, {_contents: text, **files}, path.endswith(".zst"))
     else:
         os.makedirs(path, exist_ok=True)
-        for name, data in files.items():
-            (Path(path) / name).write_bytes(data)
+        for name, data in {**files, _contents: text}.items():
+            with _replacing(str(Path(path) / name)) as part:
+                Path(part).write_bytes(data)
     return chosen
 
 
-def _write_archive(path: str, files: dict[str, bytes]) -> None:
-    part = f"{path}.part"
+def _check_place(path: str) -> list[dict[str, Any]]:
+    """Returns what a bundle in the folder `path` lists. Raises E509 if no bundle can be written there."""
+    suffix = re.search(r"\.(zip|whl|gz|tgz|bz2|xz|zst|7z)$", path)
+    if suffix and not is_archive(path):
+        raise refuse(f"a bundle is a folder, a .tar or a .tar.zst, not a {suffix[0]}", "name it so")
+    if not os.path.isdir(Path(path).parent):
+        raise refuse(f"there is no folder '{Path(path).parent}' for '{Path(path).name}'", "make it first")
+    if is_archive(path) or not os.path.lexists(path):
+        return []
+    if not os.path.isdir(path):
+        raise refuse(f"'{path}' is no folder", "name a new one, a .tar or a .tar.zst")
+    if not os.listdir(path):
+        return []
     try:
-        with (
-            _opened(part, "wb", path.endswith(".zst")) as stream,
-            tarfile.open(fileobj=stream, mode="w|") as archive,
-        ):
-            for name, data in files.items():
-                member = tarfile.TarInfo(name)
-                member.size = len(data)
-                archive.addfile(member, io.BytesIO(data))
+        found = json.loads((Path(path) / _contents).read_bytes())
+        if found["format"] == _format:
+            return list(found["entries"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise refuse(f"the folder '{path}' holds something else than a bundle", "name a new folder")
+
+
+@contextmanager
+def _replacing(path: str) -> Iterator[str]:
+    """Yields the name of a file of its own that takes the place of `path` at the end."""
+    descriptor, part = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=Path(path).parent)
+    os.close(descriptor)
+    try:
+        os.chmod(part, 0o666 & ~_umask())
+        yield part
         os.replace(part, path)
     finally:
         if os.path.exists(part):
             os.remove(part)
 
 
+def _umask() -> int:
+    found = os.umask(0o077)
+    os.umask(found)
+    return found
+
+
+def _write_archive(path: str, files: dict[str, bytes], is_compressed: bool) -> None:
+    with (
+        _opened(path, "wb", is_compressed) as stream,
+        tarfile.open(fileobj=stream, mode="w|") as archive,
+    ):
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
 def _files_of(path: str) -> Iterator[tuple[str, bytes]]:
     """Yields (name, bytes) of the files of a bundle. Raises E509 for what no export wrote."""
+    if not os.path.lexists(path):
+        raise refuse(f"there is no bundle '{path}'", "name what `kw cache export` wrote")
     if not is_archive(path):
+        if not os.path.isdir(path):
+            raise refuse(f"'{path}' is no folder, .tar or .tar.zst", "name what `kw cache export` wrote")
         for file in sorted(Path(path).iterdir()):
+            if not file.is_file():
+                raise refuse(f"'{path}' holds '{file.name}', which is no entry", "export it again")
             yield file.name, file.read_bytes()
         return
     try:
@@ -199,11 +249,13 @@ def _files_of(path: str) -> Iterator[tuple[str, bytes]]:
         raise refuse(f"'{path}' is no whole archive: {error}", "export it again") from error
 
 
-def _is_contents(data: bytes) -> bool:
+def _listed(data: bytes) -> set[str] | None:
+    """Returns the keys that the list of a bundle names; None if it is no list of ours."""
     try:
-        return bool(json.loads(data)["format"] == _format)
+        found = json.loads(data)
+        return {str(e["key"]) for e in found["entries"]} if found["format"] == _format else None
     except (ValueError, KeyError, TypeError):
-        return False
+        return None
 
 
 def read_bundle(path: str) -> dict[str, bytes]:
@@ -213,11 +265,11 @@ def read_bundle(path: str) -> dict[str, bytes]:
     Raises KernelValueError (E509) if one is wrong, and OSError.
     """
     found: dict[str, bytes] = {}
-    has_contents = False
+    listed = None
     again = "export it again, and copy it as binary data"
     for name, data in _files_of(path):
         if name == _contents:
-            has_contents = _is_contents(data)
+            listed = _listed(data)
             continue
         entry = _file_name.fullmatch(name)
         if not entry:
@@ -228,8 +280,12 @@ def read_bundle(path: str) -> dict[str, bytes]:
         if key != entry[1]:
             raise refuse(f"the entry {entry[1]} of '{path}' holds that of the key {key}", again)
         found[key] = data
-    if not has_contents:
+    if listed is None:
         raise refuse(f"'{path}' is no bundle of this version of kernelwright", "name what export wrote")
+    if lacking := sorted(listed - found.keys()):
+        raise refuse(f"'{path}' lacks the entry {lacking[0]}, which its list names", again)
+    if more := sorted(found.keys() - listed):
+        raise refuse(f"'{path}' holds the entry {more[0]}, which its list does not name", again)
     return found
 
 

@@ -15,10 +15,10 @@ from .warmup import BODIES, WarmedVersion
 
 def load(path: str) -> list[dict[str, Any]]:
     """Returns the versions of a manifest, each once. Raises ManifestError and OSError."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    with open(path, "rb") as file:
+        data = file.read()
     try:
-        found = json.loads(text)
+        found = json.loads(data)
         versions = found["versions"]
         known = found["format"] == FORMAT and all(
             isinstance(v["kernel"], str) and all(isinstance(t, str) for t in v["types"]) for v in versions

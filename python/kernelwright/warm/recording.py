@@ -5,6 +5,7 @@ A manifest is a JSON object with one version a line. Several processes may add t
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -106,7 +107,7 @@ class Recorder:
         with open(self.path, "a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
-            text = file.read().decode()
+            text = file.read().decode(errors="replace")
             if not text:
                 file.write((_HEAD + _TAIL).encode())
             elif not text.startswith(_HEAD) or not text.endswith(_TAIL):
@@ -126,9 +127,18 @@ class Recorder:
             fcntl.flock(file, fcntl.LOCK_EX)
             end = file.seek(0, os.SEEK_END) - len(_TAIL)
             comma = "," if end > len(_HEAD) else ""
-            # one write over the tail, so that a killed process leaves a whole file
-            os.pwrite(file.fileno(), f"{comma}\n{line}{_TAIL}".encode(), end)
+            _write_at(file.fileno(), f"{comma}\n{line}{_TAIL}".encode(), end)
         self._known.add(line)
+
+
+def _write_at(descriptor: int, data: bytes, end: int) -> None:
+    """Replaces the tail of a manifest, in one write, so that a killed process leaves a whole file. Raises
+    OSError on a full disk, and leaves the manifest as it was.
+    """
+    if os.pwrite(descriptor, data, end) != len(data):
+        os.pwrite(descriptor, _TAIL.encode(), end)
+        os.ftruncate(descriptor, end + len(_TAIL))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 _present: list[Recorder] = []  # the innermost last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,10 @@ from ..argument_types import ArgumentTypeError, annotated, example
 
 BODIES = ("main", "plain", "overlapping")
 """The bodies of a version, in the order of the core."""
+
+
+_OPTIONS = {"warmup": ("target",), "export": ("target", "name")}
+"""The options of the methods that take types of arguments."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +77,14 @@ def _annotated_rest(kernel: Kernel, given: int, keywords: Mapping[str, Any], wha
     for name in names[given:]:
         if name in keywords:
             continue
-        found = annotated(function.__annotations__.get(name))
+        found = annotated(function.__annotations__.get(name), function.__globals__)
         if found is not None:
             out[name] = found
         elif name not in with_default:
             raise TypeError(
                 f"kernel '{kernel.__name__}': {what}() needs the type of '{name}': give it, as "
-                f'{name}="f32[:, :]", or annotate the parameter so'
+                f'{name}="f32[:, :]" or {name}="float", or annotate the parameter so: '
+                f'"f32[:, :]", or Annotated[NDArray[np.float32], "f32[:, :]"]'
             )
     return out
 
@@ -90,6 +96,12 @@ def arguments_of(
     names the method that asks. Raises ArgumentTypeError for a text that is no type, TypeError for a missing
     type.
     """
+    names = _parameters(kernel)
+    for name in keywords:
+        if name not in names:
+            near = difflib.get_close_matches(name, [*names, *_OPTIONS.get(what, ())], 1)
+            hint = f": did you mean '{near[0]}'?" if near else ""
+            raise TypeError(f"kernel '{kernel.__name__}' has no parameter or option '{name}'{hint}")
     positional, by_name = with_examples(kernel, args, keywords)
     return positional, by_name | _annotated_rest(kernel, len(positional), by_name, what)
 
