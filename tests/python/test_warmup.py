@@ -131,8 +131,8 @@ def test_types_as_texts_where_arguments_are_taken() -> None:
         (
             TypeError,
             r"^kernel 'add_to': warmup\(\) needs the type of 'y': give it, as y=\"f32\[:, :\]\" or "
-            r"y=\"float\", or annotate the parameter so: \"f32\[:, :\]\", or Annotated\[NDArray\[np.float32\], "
-            r"\"f32\[:, :\]\"\]$",
+            r"y=\"float\", or annotate the parameter so: \"f32\[:, :\]\", or "
+            r"Annotated\[NDArray\[np.float32\], \"f32\[:, :\]\"\]$",
             lambda: add_to.warmup("f64[:]"),
         ),
         (
