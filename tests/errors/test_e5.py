@@ -260,7 +260,7 @@ def test_e508_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "=0",
     )
     refused(f"there is no folder '{tmp_path}/no' for libk.so", "", path="no/libk.so")
-    refused(f"'{tmp_path}' is a folder", "name a file, as libk.so", path=".")
+    refused(f"'{tmp_path}' is a folder", "name a file that ends with .so, as libk.so", path=".")
     with kw.debug("interp"):
         refused(f"{cannot} it is interpreted, so there is no machine code", "unset KW_DEBUG")
     failing = tmp_path / "failing-ld"

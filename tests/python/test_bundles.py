@@ -138,3 +138,49 @@ def test_a_bundle_that_cannot_be_read(filled: Path) -> None:
     wrong = kw_cache(filled, "import", "wrong.tar.zst", cache="other")
     assert wrong.returncode == 1 and "error[E509]: 'wrong.tar.zst' is no whole archive" in wrong.stderr
     assert not keys(filled, "other")
+
+
+def test_a_bundle_is_whole(filled: Path) -> None:
+    kw_cache(filled, "export", "bundle")
+    (first, second) = sorted((filled / "bundle").glob("*.kwa"))
+    (filled / "kept").write_bytes(second.read_bytes())
+    second.unlink()
+    lacks = kw_cache(filled, "import", "bundle", cache="other")
+    assert lacks.returncode == 1 and not keys(filled, "other")
+    assert f"error[E509]: 'bundle' lacks the entry {second.stem}, which its list names" in lacks.stderr
+    second.write_bytes((filled / "kept").read_bytes())
+    told = json.loads((filled / "bundle/bundle.json").read_text())
+    told["entries"] = [e for e in told["entries"] if e["key"] == first.stem]
+    (filled / "bundle/bundle.json").write_text(json.dumps(told))
+    more = kw_cache(filled, "import", "bundle", cache="other")
+    assert f"error[E509]: 'bundle' holds the entry {second.stem}, which its list does not name" in more.stderr
+
+
+def test_a_folder_takes_several_exports(filled: Path) -> None:
+    assert kw_cache(filled, "export", "bundle", "first").returncode == 0
+    assert kw_cache(filled, "export", "bundle", "second").returncode == 0
+    stored = kw_cache(filled, "import", "bundle", cache="other")
+    assert stored.stdout == f"2 entries stored in {filled / 'other'}, 0 were there already\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("b.zip", "a bundle is a folder, a .tar or a .tar.zst, not a .zip"),
+        ("no/b.tar", "there is no folder 'no' for 'b.tar'"),
+        ("program.py", "'program.py' is no folder"),
+        (".", "the folder '.' holds something else than a bundle"),
+    ],
+)
+def test_places_where_no_bundle_is_written(filled: Path, path: str, message: str) -> None:
+    before = sorted(p.name for p in filled.iterdir())
+    done = kw_cache(filled, "export", path)
+    assert done.returncode == 1 and done.stderr.startswith(f"kw cache: error[E509]: {message}\n")
+    assert sorted(p.name for p in filled.iterdir()) == before
+
+
+def test_what_is_no_bundle_is_refused(filled: Path) -> None:
+    said = kw_cache(filled, "import", "program.py").stderr
+    assert said.startswith("kw cache: error[E509]: 'program.py' is no folder, .tar or .tar.zst\n")
+    said = kw_cache(filled, "import", ".").stderr
+    assert said.startswith("kw cache: error[E509]: '.' holds ") and "which is no entry" in said

@@ -486,3 +486,58 @@ def test_the_functions_are_found_by_name(tmp_path: Path) -> None:
     assert lib.other_run and lib.other_shapes and lib.other
     with pytest.raises(AttributeError):
         lib.kw_entry  # noqa: B018
+
+
+def test_names_that_c_cannot_tell_apart(tmp_path: Path) -> None:
+    @kw.kernel
+    def odd(x, x_shape, xor, asm, arg0):
+        y = output_tensor(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            y[i] = x[i] * x_shape + xor - asm + arg0
+        return y
+
+    made = odd.export(tmp_path / "libodd.so", "f64[:]", "float", "float", "float", "float")
+    (tmp_path / "program.c").write_text('#include "odd.h"\nint main(void) { return 0; }\n')
+    for compiler, language in (("gcc", "c"), ("g++", "c++")):
+        if shutil.which(compiler):
+            command = [
+                compiler,
+                "-x",
+                language,
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-c",
+                "program.c",
+                "-o",
+                "out",
+            ]
+            subprocess.run(command, cwd=tmp_path, check=True)
+    assert "A call needs up to " in made.header.read_text()
+
+
+def test_a_name_of_c_that_the_library_calls(tmp_path: Path) -> None:
+    with pytest.raises(kw.UnsupportedError, match="the library itself calls 'write' of C's library"):
+        scaled_rows.export(tmp_path / "libk.so", "f32[:, :]", "float", name="write")
+
+
+def test_names_of_files(tmp_path: Path) -> None:
+    with pytest.raises(kw.UnsupportedError, match=r"k\.h' is no name of a shared library"):
+        scaled_rows.export(tmp_path / "k.h", "f32[:, :]", "float")
+    made = scaled_rows.export(tmp_path / "lib.so.1", "f32[:, :]", "float")
+    assert made.header == tmp_path / "lib.h"
+
+
+def test_mindspores_entry_writes_nothing_that_it_refuses(tmp_path: Path) -> None:
+    made = count_up.export(tmp_path / "libcount.so", "i32[:]", "f64[:]", "int")
+    entry = ctypes.CDLL(str(made.library)).count_up
+    x, unused, start = np.arange(4, dtype="i4"), np.zeros(1), np.array(3)
+    result = np.full(5, 77, "i4")
+    arrays = [x, unused, start, result]
+    shapes = [np.array(a.shape, "i8") for a in arrays]
+    pointers = (ctypes.c_void_p * 4)(*(a.ctypes.data for a in arrays))
+    ranks = (ctypes.c_int * 4)(*(a.ndim for a in arrays))
+    extents = (ctypes.c_void_p * 4)(*(s.ctypes.data for s in shapes))
+    dtypes = (ctypes.c_char_p * 4)(b"int32", b"float64", b"int64", b"int32")
+    assert entry(4, pointers, ranks, extents, dtypes, None, None) == 2
+    assert result.tolist() == [77] * 5

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import py_compile
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -338,3 +340,87 @@ for t in threads:
         check=True,
     )
     assert len(json.loads((tmp_path / "manifest.json").read_text())["versions"]) > 10
+
+
+def waits(value: int) -> int:
+    Path(os.environ["KW_TEST_STARTED"]).joinpath(str(os.getpid())).touch()
+    time.sleep(60)
+    return value
+
+
+def test_workers_end_with_their_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KW_TEST_STARTED", str(tmp_path))
+
+    def interrupted(signum: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupted)
+    signal.setitimer(signal.ITIMER_REAL, 3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(in_processes(f"{__name__}:waits", [1, 2, 3, 4], 2))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    for process in tmp_path.iterdir():
+        assert not Path(f"/proc/{process.name}").exists()
+
+
+def test_a_warm_up_that_stores_nothing_fails(program: Path) -> None:
+    folder = program.parent
+    (folder / "file").write_text("")
+    environment = {**os.environ, "KW_RECORD": "m.json", "KW_CACHE_DIR": str(folder / "cache")}
+    subprocess.run([sys.executable, program], cwd=folder, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelwright", "warmup", "m.json"],
+        cwd=folder,
+        env={**os.environ, "KW_CACHE_DIR": str(folder / "file")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert f"kw warmup: nothing is stored: {folder / 'file'} is no directory\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("m.json", "--jobs", "0"), "argument --jobs: '0' is no number of at least 1\n"),
+        (("m.json", "--jobs", "-1"), "argument --jobs: '-1' is no number of at least 1\n"),
+        (
+            ("m.json", "--args", "f32[:]"),
+            "kw warmup: --args is for files of Python: a manifest names the types itself\n",
+        ),
+    ],
+)
+def test_requests_that_make_no_sense(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = cli.main(["warmup", *words])
+    except SystemExit as end:
+        status = int(end.code or 0)
+    assert status == 2 and capsys.readouterr().err.endswith(message)
+
+
+def test_a_place_where_nothing_can_be_recorded() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import kernelwright"],
+        env={**os.environ, "KW_RECORD": "/no/m.json"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr.splitlines()[-1] == (
+        "ValueError: KW_RECORD is '/no/m.json', which cannot be recorded into: No such file or directory"
+    )
+
+
+def test_a_full_disk_leaves_a_whole_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.json"
+    recording.Recorder(str(path))
+    whole = path.read_bytes()
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, at: real(fd, data[:5], at))
+    with path.open("r+b") as file, pytest.raises(OSError, match="No space left"):
+        recording._write_at(file.fileno(), b"\n{'long': 'line'}" + b"\n]}\n", len(whole) - 4)
+    monkeypatch.undo()
+    assert path.read_bytes() == whole and not manifest.load(str(path))

@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import kernelwright as kw
 from kernelwright import _core, _core_testing
@@ -193,3 +194,17 @@ def test_another_process_compiles_nothing(tmp_path: Path) -> None:
         ).stdout
 
     assert run("warm") == "" and run("call") == "1.0 False\n"
+
+
+def test_annotations_that_type_checkers_know() -> None:
+    @kw.kernel
+    def scaled(x: Annotated[NDArray[np.float32], "f32[:, :]"], by: float):
+        return x
+
+    assert scaled.warmup()[0].kernel == "scaled"
+    assert scaled(np.ones((2, 2), "f4"), 2.0).shape == (2, 2)
+
+
+def test_a_mistyped_option() -> None:
+    with pytest.raises(TypeError, match=r"has no parameter or option 'targt': did you mean 'target'\?$"):
+        add_to.warmup("f64[:]", "float", targt="avx2")
