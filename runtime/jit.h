@@ -41,7 +41,7 @@ class Jit {
       : cache_(std::move(cache_directory), cache_bytes), shared_(std::move(shared)) {}
 
   /// Loads a kernel from the disk cache, without source and LLVM. Returns null on a miss; then the compiler
-  /// is initialized in the background.
+  /// is initialized in the background, unless KW_FROZEN forbids compiling.
   std::shared_ptr<const LoadedKernel> find(const Request &r);
   /// Compiles a kernel, stores and loads it; throws ResolvedError. If another process compiles it just now,
   /// waits up to 10 s for that process and loads what it stored.

@@ -167,8 +167,8 @@ def is_type(text: str) -> bool:
     return bool(re.search(r"[\[=]", text)) or text in _numbers or text in _dtypes
 
 
-def annotated(annotation: Any, names: Mapping[str, Any] | None = None) -> Any:
-    """Returns an example for an annotation of a parameter ("f32[:, :]", int, np.float32, or
+def annotated_type(annotation: Any, names: Mapping[str, Any] | None = None) -> str | None:
+    """Returns the text of the type that an annotation of a parameter names ("f32[:, :]", int, np.float32, or
     Annotated[NDArray[np.float32], "f32[:, :]"], which type checkers know), or None if it names no type of
     an argument. `names` are those of the module, for an annotation that is kept as its text.
     """
@@ -178,15 +178,23 @@ def annotated(annotation: Any, names: Mapping[str, Any] | None = None) -> Any:
         except Exception:
             return None
     if get_origin(annotation) is Annotated:
-        found = (annotated(item) for item in annotation.__metadata__)
+        found = (annotated_type(item) for item in annotation.__metadata__)
         return next((item for item in found if item is not None), None)
     if isinstance(annotation, type) and annotation.__name__ in _numbers:
-        return _numbers[annotation.__name__]
+        return annotation.__name__
     if isinstance(annotation, type) and issubclass(annotation, np.generic):
-        return annotation(0)
+        return "bool_" if annotation is np.bool_ else np.dtype(annotation).name
     if not isinstance(annotation, str):
         return None
+    text = annotation.strip("'\"")
     try:
-        return example(annotation.strip("'\""))
+        example(text)
     except ArgumentTypeError:
         return None
+    return text
+
+
+def annotated(annotation: Any, names: Mapping[str, Any] | None = None) -> Any:
+    """Returns an example for an annotation of a parameter, or None if it names no type (annotated_type)."""
+    text = annotated_type(annotation, names)
+    return None if text is None else example(text)

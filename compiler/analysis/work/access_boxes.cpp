@@ -7,14 +7,13 @@
 #include <set>
 #include <utility>
 
+#include "ir/limits.h"
+#include "ir/loops.h"
 #include "ir/walk.h"
 
 namespace kw {
 
 namespace {
-
-/// Gaps of less than a cache line in the last dimension do not count: memory moves whole lines.
-constexpr int64_t line_bytes = 64;
 
 using Box = std::vector<CallRange>;
 
@@ -121,8 +120,8 @@ bool AccessBoxes::covers(const std::vector<Expr> &index, const Buf &buf) const {
   for (size_t d = 0; d < index.size(); ++d) {
     Terms terms;
     bool is_last = d + 1 == index.size();
-    int64_t gap =
-        is_last ? std::max<int64_t>(1, line_bytes / static_cast<int64_t>(item_size(buf->dtype))) : 1;
+    // gaps of less than a cache line do not count: memory moves whole lines
+    int64_t gap = is_last ? static_cast<int64_t>(cache_line / item_size(buf->dtype)) : 1;
     if (!split_into_terms(index[d], 1, terms) || !terms.are_dense(gap)) return false;
     for (const SymNode *iterator : terms.iterators)
       if (!used.insert(iterator).second) return false;  // x[i, i] is a diagonal
@@ -197,16 +196,6 @@ void AccessBoxes::add(const Buf &buf, const std::vector<Expr> &index, Boxes &box
   unite(boxes, {{buf.get(), {box, is_sure ? box : Box()}}});
 }
 
-/// Returns whether a block may end a loop, or an iteration.
-static bool has_jump(const Stmt &block) {
-  bool found = false;
-  for_each_in_block(block, [&](const Stmt &s) {
-    found = found || as<Jump>(s);
-    for_each_block(s, [&](const Stmt &inner) { found = found || has_jump(inner); });
-  });
-  return found;
-}
-
 AccessBoxes::Bytes AccessBoxes::bytes(const Boxes &boxes, const Buf &buf) {
   auto found = boxes.find(buf.get());
   if (found == boxes.end()) return {};
@@ -238,7 +227,7 @@ void AccessBoxes::visit_loop(const For &loop) {
   }
   bind(loop.iter, range);
   steps_[loop.iter.get()] = step;
-  bool outer = std::exchange(is_sure_, is_sure_ && step != 0 && !has_jump(loop.body));
+  bool outer = std::exchange(is_sure_, is_sure_ && step != 0 && !jumps_of(loop.body).any());
   visit(loop.body);
   is_sure_ = outer;
   known_.erase(loop.iter.get());

@@ -18,6 +18,7 @@ from ..measure.inputs import arguments_with_values, sweep_of, with_size
 from ..measure.peers import CPeer, c_function, find_compilers, numba_function
 from ..measure.report import csv_of, table_of, text_of
 from ..measure.tables import aligned
+from ..warm.warmup import parameters_behind
 from .kernel_files import WrongRequestError, function_of, kernels_of, split_request
 from .progress import telling
 
@@ -61,29 +62,21 @@ def _check_outputs(args: Namespace) -> None:
     for path in filter(None, (args.json, args.csv, args.plot, args.roofline)):
         if not Path(path).parent.is_dir():
             raise WrongRequestError(f"there is no folder '{Path(path).parent}' for {Path(path).name}")
-        if Path(path).is_dir() or not os.access(
-            Path(path) if Path(path).exists() else Path(path).parent, os.W_OK
-        ):
+        place = Path(path) if Path(path).exists() else Path(path).parent
+        if Path(path).is_dir() or not os.access(place, os.W_OK):
             raise WrongRequestError(f"'{path}' cannot be written")
 
 
 def _arguments(kernel: Kernel, texts: list[str]) -> list[str]:
     """Returns the texts of all arguments: what is not given is as annotated. Raises ArgumentTypeError."""
-    function = _core.function_of(kernel)
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    if len(texts) > len(names):
-        raise ArgumentTypeError(
-            f"{kernel.__name__}() has {len(names)} parameters, but --args names {len(texts)}"
-        )
-    with_default = len(names) - len(function.__defaults__ or ())
+    count = _core.function_of(kernel).__code__.co_argcount
+    if len(texts) > count:
+        raise ArgumentTypeError(f"{kernel.__name__}() has {count} parameters, but --args names {len(texts)}")
     rest = []
-    for number, name in enumerate(names[len(texts) :], len(texts)):
-        found = function.__annotations__.get(name)
-        if isinstance(found, type) and found.__name__ in ("int", "float", "bool"):
-            found = found.__name__
-        if isinstance(found, str):
-            rest.append(found.strip("'\""))
-        elif number >= with_default:
+    for name, text, has_default in parameters_behind(kernel, len(texts)):
+        if text is not None:
+            rest.append(text)
+        elif has_default:
             break
         else:
             raise ArgumentTypeError(

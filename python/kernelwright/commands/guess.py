@@ -87,7 +87,7 @@ def guessed(function: Any) -> list[Any]:
     uses.visit(ast.parse(textwrap.dedent(inspect.getsource(function))))
     out: list[Any] = []
     for name, parameter in parameters.items():
-        given = annotated(parameter.annotation)
+        given = annotated(parameter.annotation, function.__globals__)
         if given is None and parameter.default is not inspect.Parameter.empty:
             given = parameter.default
         if given is None and name in uses.ranks:

@@ -240,25 +240,26 @@ def _first_line(error: Exception) -> str:
 
 
 def _peer_time(
-    name: str,
     function: Callable[..., Any] | str,
     arguments: tuple[Any, ...],
     written: Sequence[int],
     wanted: Any,
     seconds: float,
 ) -> Peer:
-    """Times another implementation; a text in place of one says why there is none."""
+    """Times another implementation; a text in place of one says why there is none. The first call, which may
+    compile, is not timed; what is slow is timed once.
+    """
     if isinstance(function, str):
         return Peer(None, function)
     call = _Call(function, arguments, written)
     try:
-        if name == "CPython":
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the kernel gives none either
-                timing = time_slow(call.candidate(), seconds)
-                return Peer(timing, "", _agree(call.results(), wanted) if timing.median < seconds else True)
-        agrees = _agree(call.results(), wanted)
-        return Peer(time_calls({"": call.candidate()}, seconds)[""], "", agrees)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the kernel gives none either
+            agrees = _agree(call.results(), wanted)
+            timing = time_slow(call.candidate(), 0.0)
+            if timing.median < seconds:
+                timing = time_calls({"": call.candidate()}, seconds)[""]
+        return Peer(timing, "", agrees)
     except Exception as error:
         return Peer(None, f"{type(error).__name__}: {_first_line(error)}", False)
 
@@ -312,7 +313,7 @@ def bench(
     timed = {}
     for name, function in others.items():
         tell(name)
-        timed[name] = _peer_time(name, function, arguments, written, wanted, seconds)
+        timed[name] = _peer_time(function, arguments, written, wanted, seconds)
     tell("the first compilation")
     compiled, loaded = first_times(kernel, arguments)
     return Result(

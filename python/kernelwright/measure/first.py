@@ -19,7 +19,7 @@ from ..kernel import kernel as make_kernel
 from ..warm.manifest import compile_entry, load
 from ..warm.recording import record
 
-_ENDS = "KW_CACHE_DIR", "KW_CACHE_SHARED", "KW_RECORD", "KW_FROZEN", "KW_LOG"
+_NOT_SHARED = "KW_CACHE_DIR", "KW_CACHE_SHARED", "KW_RECORD", "KW_FROZEN", "KW_LOG"
 """Settings of the program that the processes do not share."""
 
 
@@ -35,7 +35,7 @@ def _in_a_process(manifest: Path, cache: Path) -> tuple[float, bool]:
         f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import print_seconds; "
         f"print_seconds({str(manifest)!r})"
     )
-    environment = {k: v for k, v in os.environ.items() if k not in _ENDS}
+    environment = {k: v for k, v in os.environ.items() if k not in _NOT_SHARED}
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**environment, "KW_CACHE_DIR": str(cache)},

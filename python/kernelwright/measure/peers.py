@@ -96,14 +96,14 @@ class CPeer:
         self._outputs = [np.empty_like(r) for r, at in zip(results, positions, strict=True) if at is None]
         self._positions = positions
         self._after = [word for output in self._outputs for word in _words(output)]
-        self._before: dict[tuple[int, ...], list[Any]] = {}
+        self._given: tuple[Any, ...] | None = None
+        self._before: list[Any] = []
 
     def _converted(self, given: tuple[Any, ...]) -> list[Any]:
-        # converted once: what ctypes takes for it is not C's time
-        key = tuple(map(id, given))
-        if key not in self._before:
-            self._before[key] = [word for value in given for word in _words(value)]
-        return self._before[key]
+        # not for each call: what ctypes takes for it is not C's time
+        if self._given is None or any(a is not b for a, b in zip(given, self._given, strict=True)):
+            self._given, self._before = given, [word for value in given for word in _words(value)]
+        return self._before
 
     def __call__(self, *given: Any) -> Any:
         """Calls once; returns the results in the order of the kernel's."""
@@ -192,6 +192,8 @@ def c_function(
     if done.returncode:
         raise CompilerError(f"{Path(compiler).name} cannot compile '{source}':\n{done.stderr.strip()}")
     made = ctypes.CDLL(str(library))
+    if not hasattr(made, name):
+        raise CompilerError(f"'{source}' exports no function '{name}': it must not be static")
     entry, repeat = getattr(made, name), made.kw_repeat
     entry.restype = repeat.restype = None
     return CPeer(entry, repeat, results, positions)

@@ -10,8 +10,8 @@ import io
 import json
 import os
 import re
+import secrets
 import tarfile
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -182,33 +182,25 @@ def _check_place(path: str) -> list[dict[str, Any]]:
         raise refuse(f"'{path}' is no folder", "name a new one, a .tar or a .tar.zst")
     if not os.listdir(path):
         return []
-    try:
-        found = json.loads((Path(path) / _contents).read_bytes())
-        if found["format"] == _format:
-            return list(found["entries"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    raise refuse(f"the folder '{path}' holds something else than a bundle", "name a new folder")
+    contents = Path(path) / _contents
+    listed = _listed(contents.read_bytes()) if contents.is_file() else None
+    if listed is None:
+        raise refuse(f"the folder '{path}' holds something else than a bundle", "name a new folder")
+    return list(listed.values())
 
 
 @contextmanager
 def _replacing(path: str) -> Iterator[str]:
     """Yields the name of a file of its own that takes the place of `path` at the end."""
-    descriptor, part = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=Path(path).parent)
-    os.close(descriptor)
+    part = str(Path(path).parent / f".{Path(path).name}.{secrets.token_hex(8)}")
+    with open(part, "xb"):  # follows no link; with the mode of files that the user makes
+        pass
     try:
-        os.chmod(part, 0o666 & ~_umask())
         yield part
         os.replace(part, path)
     finally:
         if os.path.exists(part):
             os.remove(part)
-
-
-def _umask() -> int:
-    found = os.umask(0o077)
-    os.umask(found)
-    return found
 
 
 def _write_archive(path: str, files: dict[str, bytes], is_compressed: bool) -> None:
@@ -249,11 +241,11 @@ def _files_of(path: str) -> Iterator[tuple[str, bytes]]:
         raise refuse(f"'{path}' is no whole archive: {error}", "export it again") from error
 
 
-def _listed(data: bytes) -> set[str] | None:
-    """Returns the keys that the list of a bundle names; None if it is no list of ours."""
+def _listed(data: bytes) -> dict[str, dict[str, Any]] | None:
+    """Returns what the list of a bundle says of entries, by their keys; None if it is no list of ours."""
     try:
         found = json.loads(data)
-        return {str(e["key"]) for e in found["entries"]} if found["format"] == _format else None
+        return {str(e["key"]): e for e in found["entries"]} if found["format"] == _format else None
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -282,9 +274,9 @@ def read_bundle(path: str) -> dict[str, bytes]:
         found[key] = data
     if listed is None:
         raise refuse(f"'{path}' is no bundle of this version of kernelwright", "name what export wrote")
-    if lacking := sorted(listed - found.keys()):
+    if lacking := sorted(listed.keys() - found.keys()):
         raise refuse(f"'{path}' lacks the entry {lacking[0]}, which its list names", again)
-    if more := sorted(found.keys() - listed):
+    if more := sorted(found.keys() - listed.keys()):
         raise refuse(f"'{path}' holds the entry {more[0]}, which its list does not name", again)
     return found
 

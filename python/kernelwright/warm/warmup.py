@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .. import _core
 from .._core import Kernel
-from ..argument_types import ArgumentTypeError, annotated, example
+from ..argument_types import ArgumentTypeError, annotated_type, example
 
 BODIES = ("main", "plain", "overlapping")
 """The bodies of a version, in the order of the core."""
-
-
-_OPTIONS = {"warmup": ("target",), "export": ("target", "name")}
-"""The options of the methods that take types of arguments."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +63,29 @@ def with_examples(
     return tuple(positional), by_name
 
 
-def _annotated_rest(kernel: Kernel, given: int, keywords: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Returns examples for the parameters that are not given, by their annotations. Parameters with a default
-    value and no annotation keep the default value. Raises TypeError for others.
+def parameters_behind(kernel: Kernel, given: int) -> Iterator[tuple[str, str | None, bool]]:
+    """Yields the parameters behind the first `given`: name, text of the annotated type if any, and whether
+    there is a default value.
     """
     function = _core.function_of(kernel)
     names = _parameters(kernel)
     with_default = names[len(names) - len(function.__defaults__ or ()) :]
-    out: dict[str, Any] = {}
     for name in names[given:]:
+        text = annotated_type(function.__annotations__.get(name), function.__globals__)
+        yield name, text, name in with_default
+
+
+def _annotated_rest(kernel: Kernel, given: int, keywords: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Returns examples for the parameters that are not given, by their annotations. Parameters with a default
+    value and no annotation keep the default value. Raises TypeError for others.
+    """
+    out: dict[str, Any] = {}
+    for name, text, has_default in parameters_behind(kernel, given):
         if name in keywords:
             continue
-        found = annotated(function.__annotations__.get(name), function.__globals__)
-        if found is not None:
-            out[name] = found
-        elif name not in with_default:
+        if text is not None:
+            out[name] = example(text)
+        elif not has_default:
             raise TypeError(
                 f"kernel '{kernel.__name__}': {what}() needs the type of '{name}': give it, as "
                 f'{name}="f32[:, :]" or {name}="float", or annotate the parameter so: '
@@ -99,7 +104,9 @@ def arguments_of(
     names = _parameters(kernel)
     for name in keywords:
         if name not in names:
-            near = difflib.get_close_matches(name, [*names, *_OPTIONS.get(what, ())], 1)
+            method = inspect.signature(getattr(Kernel, what)).parameters.values()
+            options = [p.name for p in method if p.kind is inspect.Parameter.KEYWORD_ONLY]
+            near = difflib.get_close_matches(name, [*names, *options], 1)
             hint = f": did you mean '{near[0]}'?" if near else ""
             raise TypeError(f"kernel '{kernel.__name__}' has no parameter or option '{name}'{hint}")
     positional, by_name = with_examples(kernel, args, keywords)

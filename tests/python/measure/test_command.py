@@ -131,6 +131,25 @@ def test_a_c_file_that_does_not_compile(folder: Path) -> None:
     assert code == 2 and "scaled" in said.splitlines()[1] + said.splitlines()[2]
 
 
+def test_a_c_function_that_is_static(folder: Path) -> None:
+    if not find_compilers():
+        pytest.skip("no compiler")
+    (folder / "scaled.c").write_text(C_SOURCE.replace("void scaled", "static void scaled"))
+    code, _, said = command(folder, "kernels.py:scaled", "--c", "scaled.c")
+    assert (code, said) == (2, "kw bench: 'scaled.c' exports no function 'scaled': it must not be static\n")
+
+
+def test_annotations_that_type_checkers_know_have_sizes(folder: Path) -> None:
+    (folder / "typed.py").write_text(
+        "from __future__ import annotations\nfrom typing import Annotated\nimport numpy as np\n"
+        "from numpy.typing import NDArray\nimport kernelwright as kw\n\n@kw.kernel\n"
+        "def scaled(x: Annotated[NDArray[np.float32], 'f32[100]'], by: float):\n"
+        "    for i in range(x.shape[0]):\n        x[i] = x[i] * by\n    return x\n"
+    )
+    code, out, said = command(folder, "typed.py")
+    assert code == 0 and out.startswith("scaled(f32[100], 0.5)   "), said
+
+
 def test_a_c_function_that_crashes_ends_nothing(folder: Path) -> None:
     if not find_compilers():
         pytest.skip("no compiler")
