@@ -157,6 +157,7 @@ static void log_compilation(const Request &r, const SourceText &source, double m
 }
 
 Artifact compile_request(const Request &r, const SourceText &source) {
+  HoldForks whole;  // a child would find tables half built, and their guards held for ever
   Parsed p;
   parse(r, source, p);
   Artifact a = resolving(p.sources, [&] { return kw::compile(p.func, input_of(r, p), p.sink.warnings()); });
@@ -241,18 +242,15 @@ std::unique_ptr<CompileLock> Jit::lock_library(const std::string &key) const {
   return std::make_unique<CompileLock>(cache_.lock_path(hash_bytes(key)));
 }
 
-static std::mutex recorder_mutex;
-static std::shared_ptr<const Recorder> present_recorder;
-
-void set_recorder(Recorder recorder) {
+void Jit::set_recorder(Recorder recorder) {
   auto made = recorder ? std::make_shared<const Recorder>(std::move(recorder)) : nullptr;
-  std::scoped_lock lock(recorder_mutex);
-  present_recorder.swap(made);  // the old one is destroyed without the lock
+  std::scoped_lock lock(mutex_);
+  recorder_.swap(made);  // the old one is destroyed without the lock
 }
 
-std::shared_ptr<const Recorder> recorder() {
-  std::scoped_lock lock(recorder_mutex);
-  return present_recorder;
+std::shared_ptr<const Recorder> Jit::recorder() const {
+  std::scoped_lock lock(mutex_);
+  return recorder_;
 }
 
 const size_t most_characters = max_text;

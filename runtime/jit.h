@@ -34,6 +34,9 @@ class ResolvedError : public std::exception {
   std::string path = {};  ///< path of a text given in C++, whose lines count from 1
 };
 
+/// Receives each version that a kernel compiled or loaded, in the thread that did.
+using Recorder = std::function<void(const Request &, const SourceText &)>;
+
 /// Compiles kernels through one disk cache. Thread-safe.
 class Jit {
  public:
@@ -60,6 +63,10 @@ class Jit {
   DiskCache &cache() { return cache_; }
   /// Returns the shared caches, in the order in which they are looked up after `cache`.
   const std::vector<SharedCache> &shared_caches() const { return shared_; }
+  /// Sets the recorder of the process; an empty one ends recording.
+  void set_recorder(Recorder recorder);
+  /// Returns the recorder, or null: then nobody needs the text of a version that the cache has.
+  std::shared_ptr<const Recorder> recorder() const;
   /// Hold the mutex around a fork, because a child must not inherit a mutex that another thread holds.
   void before_fork() { mutex_.lock(); }
   void after_fork() { mutex_.unlock(); }
@@ -69,10 +76,11 @@ class Jit {
   std::shared_ptr<const LoadedKernel> find_stored(const Request &r);
   /// Returns E507 for a version that no cache has.
   Resolved frozen_error_of(const Request &r);
-  mutable std::mutex mutex_;  // guards the state of cache_, and frozen_; files need no lock
+  mutable std::mutex mutex_;  // guards the state of cache_, frozen_ and recorder_; files need no lock
   DiskCache cache_;
   std::map<std::string, Resolved> frozen_;  // by key
   std::vector<SharedCache> shared_;
+  std::shared_ptr<const Recorder> recorder_;
 };
 
 /// The most characters of the text of a kernel.
@@ -80,13 +88,6 @@ extern const size_t most_characters;
 
 /// Returns the error for code that needs more stack than kernel_stack.
 Resolved stack_error(const std::string &name, size_t bytes);
-
-/// Receives each version that a kernel compiled or loaded, in the thread that did.
-using Recorder = std::function<void(const Request &, const SourceText &)>;
-/// Sets the recorder of the process; an empty one ends recording. Thread-safe.
-void set_recorder(Recorder recorder);
-/// Returns the recorder, or null: then nobody needs the text of a version that the cache has.
-std::shared_ptr<const Recorder> recorder();
 
 /// Returns the process's compiler and cache, which the first call opens.
 Jit &process_jit();

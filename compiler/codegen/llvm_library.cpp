@@ -201,14 +201,6 @@ Library::Library() {
          "no memory for the handlers of fork");
 }
 
-/// Keeps forks waiting as long as it exists: a thread is in the library.
-struct InUse {
-  InUse() { library().enter(); }
-  ~InUse() { library().leave(); }
-  InUse(const InUse &) = delete;
-  InUse &operator=(const InUse &) = delete;
-};
-
 /// The answer of one call: the status of kw_llvm_compile, and the result or the error text.
 struct Received {
   int32_t status = 0;
@@ -225,7 +217,7 @@ Received request(const Func &f, const Target &target, int32_t want, int32_t prov
   auto receive = [](void *context, const char *data, size_t size) {
     static_cast<std::string *>(context)->assign(data, size);
   };
-  InUse in_use;
+  HoldForks in_use;
   out.status = library().entry()(&r, receive, &out.text);
   if (out.status == 2) library_error(std::move(out.text));
   if (out.status == 3) throw std::bad_alloc();
@@ -233,6 +225,9 @@ Received request(const Func &f, const Target &target, int32_t want, int32_t prov
 }
 
 }  // namespace
+
+HoldForks::HoldForks() { library().enter(); }
+HoldForks::~HoldForks() { library().leave(); }
 
 void open_llvm_early(const Target &target) { library().open_early(target); }
 

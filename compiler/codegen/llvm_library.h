@@ -11,6 +11,15 @@ namespace kw {
 
 enum class LlvmWant : int32_t { object, ir, assembly };
 
+/// Keeps forks waiting as long as it exists: a thread compiles. It may be nested. The thread must not wait
+/// for a lock that whoever forks may hold, Python's among them.
+struct HoldForks {
+  HoldForks();
+  ~HoldForks();
+  HoldForks(const HoldForks &) = delete;
+  HoldForks &operator=(const HoldForks &) = delete;
+};
+
 /// Returns the object, IR text or assembly text of a function; with `places`, with line tables. Throws
 /// CompileError with E502 if the library cannot be opened, and with E503 if LLVM fails. Throws std::bad_alloc
 /// if there is no memory.

@@ -11,6 +11,8 @@ namespace kw {
 
 /// Meets the BasicLockable requirements. A thread that forks while it holds the mutex still holds it in the
 /// child.
+/// Not for variables static in a function: the constructor waits for forks, and the child would find such a
+/// variable under construction for ever.
 class ForkMutex {
  public:
   ForkMutex();

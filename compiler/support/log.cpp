@@ -1,11 +1,12 @@
 // The records of the process.
 #include "support/log.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <utility>
-
-#include "support/fork_mutex.h"
 
 namespace kw {
 
@@ -14,15 +15,27 @@ namespace {
 constexpr size_t most_records = 256;  // chosen: a few compilations make a handful
 
 struct Records {
-  ForkMutex mutex;
+  Records();
+  std::mutex mutex;
   std::vector<LogRecord> all;
 };
 std::atomic<bool> has_records{false};
 
 Records &records() {
-  static Records r;
-  return r;
+  static auto *const r = new Records;  // never destroyed: other statics log
+  return *r;
 }
+
+/// A fork waits for the thread that adds a record, so that the child gets whole ones.
+Records::Records() {
+  if (pthread_atfork([] { records().mutex.lock(); }, [] { records().mutex.unlock(); },
+                     [] { records().mutex.unlock(); }))
+    throw std::bad_alloc();
+}
+
+// When the library is loaded: the handlers of fork run in reverse order, and those that wait for threads that
+// log must run before these.
+[[maybe_unused]] const Records &opened = records();
 
 }  // namespace
 

@@ -99,7 +99,7 @@ std::shared_ptr<const LoadedKernel> LoopKernel::obtain(const Request &r, std::un
     lock.lock();
   };
   auto recorded = [&](std::shared_ptr<const LoadedKernel> kernel) {
-    if (auto told = recorder()) unlocked([&] { (*told)(r, source_); });
+    if (auto told = process_jit().recorder()) unlocked([&] { (*told)(r, source_); });
     return kernel;
   };
   if (auto kernel = process_jit().find(r)) return recorded(std::move(kernel));

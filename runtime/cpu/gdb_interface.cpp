@@ -32,10 +32,7 @@ namespace kw {
 
 namespace {
 
-ForkMutex &mutex() {
-  static ForkMutex m;
-  return m;
-}
+ForkMutex mutex;  // made when the library is loaded: a child of fork must not find it half made
 
 void tell(JitAction action, JitCodeEntry *entry) {
   __jit_debug_descriptor.action = action;
@@ -47,14 +44,14 @@ void tell(JitAction action, JitCodeEntry *entry) {
 class Registered {
  public:
   explicit Registered(std::string object) : object_(std::move(object)) {
-    std::scoped_lock lock(mutex());
+    std::scoped_lock lock(mutex);
     entry_ = {__jit_debug_descriptor.first, nullptr, object_.data(), object_.size()};
     if (entry_.next) entry_.next->previous = &entry_;
     __jit_debug_descriptor.first = &entry_;
     tell(JIT_REGISTER, &entry_);
   }
   ~Registered() {
-    std::scoped_lock lock(mutex());
+    std::scoped_lock lock(mutex);
     (entry_.previous ? entry_.previous->next : __jit_debug_descriptor.first) = entry_.next;
     if (entry_.next) entry_.next->previous = entry_.previous;
     tell(JIT_UNREGISTER, &entry_);

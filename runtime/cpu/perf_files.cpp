@@ -57,10 +57,7 @@ struct Files {
   uint64_t next = 0;
 };
 
-Files &files() {
-  static Files all;
-  return all;
-}
+Files files;  // made when the library is loaded: a child of fork must not find it half made
 
 template <class T>
 void append(std::string &out, T v) {
@@ -98,24 +95,23 @@ void begin_dump(int file) {
 }  // namespace
 
 void write_perf_map(std::span<const CodeRange> functions) {
-  Files &all = files();
-  std::scoped_lock lock(all.mutex);
-  if (!all.map.open([](pid_t process) { return cat("/tmp/perf-", process, ".map"); }, 0, [](int) {})) return;
+  std::scoped_lock lock(files.mutex);
+  if (!files.map.open([](pid_t process) { return cat("/tmp/perf-", process, ".map"); }, 0, [](int) {}))
+    return;
   std::string lines;
   for (const CodeRange &f : functions)
     lines += cat(hex_text(f.address).substr(2), " ", hex_text(f.size).substr(2), " ", f.name, "\n");
-  all.map.write(lines);
+  files.map.write(lines);
 }
 
 void write_jitdump(std::span<const CodeRange> functions) {
-  Files &all = files();
-  std::scoped_lock lock(all.mutex);
+  std::scoped_lock lock(files.mutex);
   auto path = [](pid_t process) {
     const char *folder = std::getenv("JITDUMPDIR");
     return cat(folder && *folder ? cat(folder, "/") : "", "jit-", process, ".dump");
   };
   // another process may have had this number; the map above is Python's, too, and only appended to
-  if (!all.dump.open(path, O_TRUNC, begin_dump)) return;
+  if (!files.dump.open(path, O_TRUNC, begin_dump)) return;
   for (const CodeRange &f : functions) {
     constexpr uint32_t code_load = 0, fixed_size = 56;
     std::string record;
@@ -127,10 +123,10 @@ void write_jitdump(std::span<const CodeRange> functions) {
     append(record, f.address);  // where perf saw it run
     append(record, f.address);
     append(record, f.size);
-    append(record, all.next++);
+    append(record, files.next++);
     record.append(f.name).push_back('\0');
     record.append(reinterpret_cast<const char *>(f.address), f.size);
-    all.dump.write(record);
+    files.dump.write(record);
   }
 }
 

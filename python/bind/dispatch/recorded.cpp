@@ -239,7 +239,7 @@ static void call_recorder(const Request &r, const SourceText &source, const py::
 void set_recorder(PyObject *recorder) {
   bool is_on = recorder != Py_None;
   callable() = is_on ? py::reinterpret_borrow<py::object>(recorder) : py::object();
-  kw::set_recorder(!is_on ? Recorder() : [](const Request &r, const SourceText &source) {
+  process_jit().set_recorder(!is_on ? Recorder() : [](const Request &r, const SourceText &source) {
     py::gil_scoped_acquire gil;
     call_recorder(r, source, py::list());
   });
