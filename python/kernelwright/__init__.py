@@ -13,6 +13,7 @@ def add(a, b):
 import importlib
 import os
 
+from . import _environment  # noqa: F401 (first: wrong variables are refused)
 from ._core import Kernel
 from ._debug import debug
 from ._threads import set_threads, threads

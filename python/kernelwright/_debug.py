@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import atexit
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from . import _core
 
-_current = os.environ.get("KW_DEBUG", "")
+_current = ""
 
 
 def _apply(text: str) -> None:
     error = _core.set_debug(text)
     if error:
         raise ValueError(error)
+
+
+def begin_with(text: str) -> str:
+    """Puts the words of KW_DEBUG in force. Returns what is wrong with them, or ""."""
+    global _current
+    problem = _core.set_debug(text) if text else ""
+    if not problem:
+        _current = text
+    return problem
 
 
 @contextmanager
@@ -41,21 +49,3 @@ def debug(text: str = "", **words: object) -> Iterator[None]:
 
 
 atexit.register(_core.pass_on_log)  # what the core logged since the last call
-if _current:
-    _apply(_current)
-if wrong := _core.target_error():
-    raise ValueError(wrong)
-if os.environ.get("KW_FROZEN", "") not in ("", "0", "1"):
-    raise ValueError(f"KW_FROZEN is '{os.environ['KW_FROZEN']}', but must be 0 or 1")
-if setting := os.environ.get("KW_LOG"):
-    from ._log import configure
-
-    configure(setting)
-if path := os.environ.get("KW_RECORD"):
-    from .warm.recording import ManifestError, start
-
-    try:
-        start(path)
-    except (OSError, ManifestError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise ValueError(f"KW_RECORD is '{path}', which cannot be recorded into: {why}") from None

@@ -1,4 +1,4 @@
-"""The number of threads that kernels use: `kw.threads()`, `kw.set_threads(n)`, and KW_THREADS at import."""
+"""The number of threads that kernels use: `kw.threads()`, `kw.set_threads(n)`."""
 
 from __future__ import annotations
 
@@ -41,8 +41,3 @@ def threads_set_to(n: int) -> Iterator[None]:
         yield
     finally:
         _core.set_threads(before)
-
-
-if _problem := _core.threads_problem():
-    raise ValueError(_problem)
-threads()  # reads the limit at import, so that no call has to

@@ -81,8 +81,6 @@ def report() -> dict[str, Any]:
     for directory, problem in _core.shared_caches():
         if problem:
             problems.append(f"the shared cache {directory} is not used: {problem}; mend KW_CACHE_SHARED")
-    if problem := _core.threads_problem():
-        problems.append(problem)
     if os.environ.get("KW_FROZEN") != "1" and (problem := _compiles()):
         problems.append(f"kernels cannot be compiled: {problem}")
     packages = {name: _version(name) for name in ("numpy", *_optional)}
