@@ -333,10 +333,12 @@ Operand ExpressionLowering::tuple_item(const Operand &tuple, const ast::Subscrip
   int64_t k = constant_int(n.index[0], "the index of a tuple", Code::E206, item_help(n.value, tuple));
   if (k < -size || k >= size) {
     const auto *shape = ast::as<ast::Attribute>(n.value);
-    const auto *tensor = shape && size == 0 ? ast::as<ast::Name>(shape->value) : nullptr;
-    type_error(
-        Code::E206, n.index[0]->loc, cat("index ", k, " is outside of a tuple of ", size),
-        tensor ? cat("'", tensor->id, "' has no dimensions: its element is `", tensor->id, "[()]`") : "");
+    const auto *tensor = shape ? ast::as<ast::Name>(shape->value) : nullptr;
+    std::string rank = size == 0   ? cat("no dimensions: its element is `", tensor ? tensor->id : "", "[()]`")
+                       : size == 1 ? "one dimension"
+                                   : cat(size, " dimensions");
+    type_error(Code::E206, n.index[0]->loc, cat("index ", k, " is outside of a tuple of ", size),
+               tensor ? cat("'", tensor->id, "' has ", rank) : "");
   }
   return placed(tuple.items[static_cast<size_t>(k < 0 ? k + size : k)], loc);
 }

@@ -266,14 +266,24 @@ def _compiles_to(found: ast.FunctionDef, code: types.CodeType, owner: str, impor
     `code`.
     """
     free = code.co_freevars
+    names = _names(code)
     # a name that the code reads as a global is global, even if the enclosing scope binds it
-    outer = [f"    global {name}" for name in code.co_names if name.isidentifier() and name not in free]
+    outer = [f"    global {name}" for name in names if name.isidentifier() and name not in free]
     outer += [f"    {name} = None" for name in free]
-    modules = [name for name in imported if name in code.co_names]
+    modules = [name for name in imported if name in names]
     fresh = _compiled_in(found, modules, outer, owner, code.co_flags)
     if fresh is None or not _equal_code(fresh, code):
         return False
     return _lines(fresh, 1, found.lineno) == _lines(code, code.co_firstlineno, found.lineno)
+
+
+def _names(code: types.CodeType) -> dict[str, None]:
+    """Returns the names that the code and the functions inside it read, globals and attributes."""
+    found = dict.fromkeys(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _names(constant)
+    return found
 
 
 @functools.lru_cache(maxsize=4)

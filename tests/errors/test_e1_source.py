@@ -205,6 +205,28 @@ def test_an_edited_helper_of_another_file(edited: Edited, monkeypatch: pytest.Mo
     check_error(caught.value, KernelSyntaxError, textwrap.dedent(text))
 
 
+FACTORY = """\
+def bare(k):
+    @kw.kernel(fp="strict")
+    def scaled(a):
+        return a
+    return scaled
+"""
+
+
+def test_a_function_that_makes_kernels(edited: Edited) -> None:
+    """CPython compiles `kw.kernel(…)` otherwise where kw is a module, inside nested functions too."""
+    edited.write(FACTORY)
+    kernel = kw.kernel(edited.load().bare)
+    expected = """
+        FILE:@2:5: error[E101]: a nested function is not part of the kernel language
+           @2 |     @kw.kernel(fp="strict")
+              |     ^
+              = help: define it outside of the kernel
+        """
+    raises(lambda: kernel(ONES), kernel, KernelSyntaxError, textwrap.dedent(expected))
+
+
 GATHERS = """\
 @kw.kernel
 def bare(a, b):
