@@ -23,6 +23,7 @@ from families import CASES
 import kernelwright as kw
 from kernelwright.measure.bench import bench
 from kernelwright.measure.limits import arithmetic_limit, bandwidth
+from kernelwright.measure.plots import draw_roofs
 
 RESULTS = Path(__file__).resolve().parent / "results"
 COLOURS = {"over C": "#30638e", "over Numba": "#edae49", "over NumPy": "#d1495b"}
@@ -100,28 +101,12 @@ def draw_roofline(data: dict[str, Any], path: Path) -> None:
     for row in data["rows"]:
         operations = row["float32"] + row["float64"]
         points.append((operations / row["bytes"], operations / row["seconds"] / 1e9, row))
-    low, high = min(p[0] for p in points) / 2, max(p[0] for p in points) * 2
-    for dtype in ("float32", "float64"):
-        knee = limits[dtype] / limits["memory"]
-        roof = [low * limits["memory"] / 1e9, limits[dtype] / 1e9, limits[dtype] / 1e9]
-        axes.plot([low, knee, high], roof, color="gray", lw=1.5 if dtype == "float32" else 0.8)
-        text = f"{dtype}: {limits[dtype] / 1e9:.0f} GFLOP/s"
-        place = (high, limits[dtype] / 1e9)
-        axes.annotate(text, place, (0, 3), textcoords="offset points", ha="right", color="gray")
-    text = f"memory beyond the caches: {limits['memory'] / 1e9:.0f} GB/s"
-    axes.annotate(
-        text, (low, low * limits["memory"] / 1e9), (0, 14), textcoords="offset points", color="gray"
-    )
+    memory = {"memory beyond the caches": limits["memory"]}
+    peaks = {dtype: limits[dtype] for dtype in ("float32", "float64")}
+    draw_roofs(axes, memory, peaks, [p[0] for p in points])
     for x, y, row in points:
         axes.plot(x, y, "o", color="#d1495b" if row["float32"] >= row["float64"] else "#30638e", ms=4)
         axes.annotate(row["kernel"], (x, y), (3, 2), textcoords="offset points", fontsize=6)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.axes.set_xscale("log")
-        axis.axes.set_yscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("operations per byte")
-    axes.set_ylabel("GFLOP/s")
     title = f"The gallery by {data['threads']} threads; {data['machine']}, {data['date']}"
     axes.set_title(title, loc="left", fontsize=10)
     save(made, path)

@@ -180,7 +180,7 @@ def _run_times(candidate: Candidate, work: Work, count: int, seconds: float) -> 
     """
     movers: dict[str, Mover] = {}
     if work.bytes and not work.at_most_bytes:
-        movers = memory_movers(int(work.bytes_read), int(work.bytes_written))
+        movers = memory_movers(int(work.bytes_read), int(work.bytes_written), count)
     calculators: dict[str, Calculator] = {}
     if not work.unknown and not work.at_most_operations:
         calculators = {d: calculator(d, count) for d in ("float32", "float64") if getattr(work, d)}

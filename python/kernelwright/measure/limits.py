@@ -20,6 +20,11 @@ from .._threads import threads_set_to
 from ..kernel import kernel
 from .timing import Candidate, Timing, time_calls
 
+_PART = 512 << 10
+"""Bytes that lie in the caches of one core of most machines, and that loops as cheap as these move by one
+thread: they use more from 1 MB on (measured on avx2).
+"""
+
 _MOST_STREAMS = 8
 """Arrays that one loop reads at most; beyond, an output is a ninth of what is moved."""
 
@@ -113,10 +118,32 @@ class Mover(Candidate):
     bytes: int = 0
 
 
-def memory_movers(bytes_read: int, bytes_written: int) -> dict[str, Mover]:
+def _by_each(mover: Mover, threads: int) -> Mover:
+    """Returns what as many threads move that each run the loop: the time of one."""
+
+    def repeat(count: int) -> None:
+        with threads_set_to(1):
+            for _ in range(count):
+                mover.call()
+
+    return Mover(mover.call, repeat=repeat, bytes=threads * mover.bytes)
+
+
+def memory_movers(bytes_read: int, bytes_written: int, threads: int = 1) -> dict[str, Mover]:
     """Returns loops that move about as many bytes, and read and write in about the same ratio. Their arrays
     are together as large as those of the kernel, so they are in the same caches.
+
+    A kernel that computes more than these loops uses threads for fewer bytes than they do, so loops over the
+    part of each of `threads` threads are among them, where it lies in the caches of one core.
     """
+    out = _whole_movers(bytes_read, bytes_written)
+    if threads > 1 and (bytes_read + bytes_written) // threads <= _PART:
+        parts = _whole_movers(bytes_read // threads, bytes_written // threads)
+        out |= {f"{name}, {threads} parts": _by_each(mover, threads) for name, mover in parts.items()}
+    return out
+
+
+def _whole_movers(bytes_read: int, bytes_written: int) -> dict[str, Mover]:
     total, item = max(bytes_read + bytes_written, 4), 4
     ratio = bytes_read / bytes_written if bytes_written else math.inf
     out: dict[str, Mover] = {}
@@ -145,6 +172,6 @@ def best_rate(movers: Mapping[str, Mover], timings: Mapping[str, Timing]) -> flo
 
 def bandwidth(bytes_read: int, bytes_written: int, threads: int) -> float:
     """Returns the bytes per second of the fastest loops that read and write as many bytes."""
-    movers = memory_movers(bytes_read, bytes_written)
+    movers = memory_movers(bytes_read, bytes_written, threads)
     with threads_set_to(threads):
         return best_rate(movers, time_calls(movers, 0.2))

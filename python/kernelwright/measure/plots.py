@@ -124,6 +124,59 @@ def plot_lines(
         axes.legend(frameon=False)
 
 
+def draw_roofs(
+    axes: Any, memory: dict[str, float], peaks: dict[str, float], intensities: Sequence[float]
+) -> None:
+    """Draws the limits of a roofline: of memory, in bytes per second by a label, and of arithmetic, in
+    operations per second by dtype. `intensities` are those of the kernels, in operations per byte.
+    """
+    fastest, highest = max(memory.values()), max(peaks.values())
+    low = min(*intensities, min(peaks.values()) / fastest) / 4
+    high = max(*intensities, highest / min(memory.values())) * 4
+    for label, speed in memory.items():
+        axes.plot([low, highest / speed], [low * speed / 1e9, highest / 1e9], color="gray", lw=1.2)
+        place = (low * 1.2, low * 1.2 * speed / 1e9)
+        text = f"{label}: {speed / 1e9:.0f} GB/s"
+        axes.annotate(text, place, (10, 0), textcoords="offset points", va="top", color="gray")
+    for dtype, peak in peaks.items():
+        axes.plot([peak / fastest, high], [peak / 1e9, peak / 1e9], color="gray", lw=1.2)
+        text = f"{dtype}: {peak / 1e9:.0f} GFLOP/s"
+        axes.annotate(text, (high, peak / 1e9), (0, 3), textcoords="offset points", ha="right", color="gray")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("")
+    axes.set_xlabel("operations per byte")
+    axes.set_ylabel("GFLOP/s")
+
+
+def _memory_roofs(shown: Sequence[Result], threads: int) -> dict[str, float]:
+    """Returns the bytes per second that limit the largest of these calls and, if others are in faster caches,
+    those that limit the fastest.
+    """
+    largest = max(shown, key=lambda r: r.work.bytes)
+    out = {
+        _bytes_text(largest): bandwidth(
+            int(largest.work.bytes_read), int(largest.work.bytes_written), threads
+        )
+    }
+    limits = [(r.share_all, r) for r in shown if r.share_all and r.share_all.limit == "memory"]
+    shares = [(share.rate, r) for share, r in limits if share.rate > 0]  # it may be unknown
+    if shares:
+        rate, fastest = max(shares, key=lambda s: s[0])
+        if rate > 1.2 * min(out.values()):
+            out[_bytes_text(fastest)] = rate
+    return out
+
+
+def _bytes_text(result: Result) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if result.work.bytes >= size:
+            return f"{result.work.bytes / size:.3g} {unit}"
+    return f"{result.work.bytes:.0f} bytes"
+
+
 def plot_roofline(results: Sequence[Result], path: str, dark: bool = False) -> None:
     """Plots operations per second over operations per byte, below the limits of memory and arithmetic.
 
@@ -133,37 +186,17 @@ def plot_roofline(results: Sequence[Result], path: str, dark: bool = False) -> N
     if not shown:
         raise PlotError("a roofline needs a kernel whose floating-point operations can be counted")
     count = shown[0].threads
-    largest = max(shown, key=lambda r: r.work.bytes)
-    speed = bandwidth(int(largest.work.bytes_read), int(largest.work.bytes_written), count)
+    memory = _memory_roofs(shown, count)
     dtypes = [d for d in ("float32", "float64") if any(getattr(r.work, d) for r in shown)]
     peaks = {dtype: arithmetic_limit(dtype, count) for dtype in dtypes}
     at = [r.work.operations / r.work.bytes for r in shown]
-    low = min(*at, speed and min(peaks.values()) / speed) / 4
-    high = max(*at, max(peaks.values()) / speed) * 4
     with _figure(path, dark) as axes:
-        for dtype, peak in peaks.items():
-            knee = peak / speed
-            roof = [low * speed / 1e9, peak / 1e9, peak / 1e9]
-            axes.plot([low, knee, high], roof, color="gray")
-            text = f"{dtype}: {peak / 1e9:.0f} GFLOP/s"
-            axes.annotate(
-                text, (high, peak / 1e9), (0, 3), textcoords="offset points", ha="right", color="gray"
-            )
-        text = f"memory: {speed / 1e9:.0f} GB/s"
-        at_left = (low * 1.2, low * 1.2 * speed / 1e9)
-        axes.annotate(text, at_left, (10, 0), textcoords="offset points", va="top", color="gray")
+        draw_roofs(axes, memory, peaks, at)
         for color, kernel in zip((_OURS, *_OTHERS) * 9, dict.fromkeys(r.kernel for r in shown), strict=False):
             points = [(x, r) for x, r in zip(at, shown, strict=True) if r.kernel == kernel]
             label = kernel if len(points) > 1 else f"{kernel}({sizes_text(points[0][1])})"
             axes.plot([x for x, _ in points], [r.gigaflops for _, r in points], "o", color=color, label=label)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        lowest = min([low * speed / 1e9, *(r.gigaflops for r in shown)])
+        lowest = min([axes.get_ylim()[0], *(r.gigaflops for r in shown)])
         axes.set_ylim(lowest / 2, max(peaks.values()) / 1e9 * 2)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter("{x:g}")
-            axis.set_minor_formatter("")
-        axes.set_xlabel("operations per byte")
-        axes.set_ylabel("GFLOP/s")
         axes.set_title(f"{shown[0].target}, {count} threads", loc="left")
         axes.legend(frameon=False)

@@ -8,6 +8,7 @@ import json
 import math
 import sys
 import types
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 
 import kernelwright as kw
 from kernelwright.errors import KernelError
-from kernelwright.measure import first
+from kernelwright.measure import first, limits
 from kernelwright.measure.bench import Peer, Result, Share, Work
 from kernelwright.measure.copies import copied
 from kernelwright.measure.limits import best_rate, memory_movers
@@ -160,6 +161,25 @@ def test_movers_move_about_as_many_bytes(read: int, written: int) -> None:
     assert best_rate(movers, {name: timing(2.0) for name in movers}) == max(
         m.bytes / 2 for m in movers.values()
     )
+
+
+def test_movers_of_parts_count_what_all_threads_move() -> None:
+    """A kernel may use threads for fewer bytes than the movers do, and must not beat its limit by that."""
+    movers = memory_movers(8 << 16, 4 << 16, threads=3)
+    whole = [name for name in movers if "parts" not in name]
+    assert sorted(movers) == sorted([*whole, *(f"{name}, 3 parts" for name in whole)])
+    seen = []
+    for name in whole:
+        parts = movers[f"{name}, 3 parts"]
+        assert abs(parts.bytes - movers[name].bytes) < 100
+        assert parts.repeat is not None
+        parts.repeat(2)
+        watched = replace(movers[name], call=lambda: seen.append(kw.threads()))
+        repeat = limits._by_each(watched, 3).repeat
+        assert repeat is not None
+        repeat(1)
+    assert seen == [1] * len(whole)
+    assert not [name for name in memory_movers(4 << 20, 0, threads=3) if "parts" in name]
 
 
 def test_text() -> None:

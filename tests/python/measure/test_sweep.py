@@ -9,7 +9,7 @@ import pytest
 from test_bench import result, timing
 
 import kernelwright as kw
-from kernelwright.measure.bench import Peer, Work
+from kernelwright.measure.bench import Peer, Share, Work
 from kernelwright.measure.plots import PlotError, plot_lines, plot_roofline, plot_sweep
 
 
@@ -44,6 +44,16 @@ def test_bench_times_a_call() -> None:
     calls.clear()
     kw.testing.bench(lambda: calls.append(1), reset=lambda: resets.append(1), seconds=0.0)
     assert len(calls) == len(resets) == 6
+
+
+def test_a_roofline_has_the_roof_of_the_fastest_cache(tmp_path: Path) -> None:
+    fast = Share(0.5, "memory", 1e15)
+    results = [result(), result(work=Work(1e3, 0, 2000, 1000), share_all=fast)]
+    plot_roofline(results, str(tmp_path / "roofs.svg"))
+    text = (tmp_path / "roofs.svg").read_text()
+    assert "3 kB: 1000000 GB/s" in text and "12 MB: " in text
+    plot_roofline(results[:1], str(tmp_path / "roofs.svg"))
+    assert (tmp_path / "roofs.svg").read_text().count(" GB/s") == 1
 
 
 @pytest.mark.parametrize("dark", [False, True])
