@@ -43,7 +43,10 @@ class Build:
 
     def environment(self, **more: str) -> dict[str, str]:
         own = {"PYTHONPATH": str(self.path), "KW_CACHE_DIR": str(self.scratch / "cache"), **more}
-        return {**os.environ, "OPENBLAS_NUM_THREADS": "1", **own}
+        # imports are measured as users have them, from bytecode
+        own["PYTHONPYCACHEPREFIX"] = str(self.scratch / "bytecode")
+        clean = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        return {**clean, "OPENBLAS_NUM_THREADS": "1", **own}
 
     def run(self, script: str, *arguments: str, **more: str) -> tuple[str, str]:
         """Runs a script; returns what it wrote to stdout and to stderr."""

@@ -46,8 +46,8 @@ class FixedList {
       ensure(false, "a list is longer than it may be");
   }
 
+  size_t count_ = 0;        // first: in one cache line with the first items
   std::array<T, N> items_;  // only the first `count_` are set
-  size_t count_ = 0;
 };
 
 }  // namespace kw

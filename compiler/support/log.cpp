@@ -19,8 +19,6 @@ struct Records {
   std::mutex mutex;
   std::vector<LogRecord> all;
 };
-std::atomic<bool> has_records{false};
-
 Records &records() {
   static auto *const r = new Records;  // never destroyed: other statics log
   return *r;
@@ -39,20 +37,20 @@ Records::Records() {
 
 }  // namespace
 
+std::atomic<bool> log_has_records{false};
+
 void log_message(LogArea area, LogLevel level, std::string text) {
   Records &r = records();
   std::scoped_lock lock(r.mutex);
   if (r.all.size() == most_records) r.all.erase(r.all.begin());
   r.all.push_back({area, level, std::move(text)});
-  has_records.store(true, std::memory_order_release);
+  log_has_records.store(true, std::memory_order_release);
 }
-
-bool has_log_records() { return has_records.load(std::memory_order_acquire); }
 
 std::vector<LogRecord> take_log_records() {
   Records &r = records();
   std::scoped_lock lock(r.mutex);
-  has_records.store(false, std::memory_order_release);
+  log_has_records.store(false, std::memory_order_release);
   return std::exchange(r.all, {});
 }
 

@@ -2,6 +2,7 @@
 // own logging (python/bind/log). Nothing in the product decides anything by logging.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,8 +21,9 @@ struct LogRecord {
 
 /// Keeps a record, and drops the oldest beyond 256. Thread-safe.
 void log_message(LogArea area, LogLevel level, std::string text);
-/// Returns whether there are records; cheap enough for every call.
-bool has_log_records();
+/// Whether there are records; read inline, because every call asks.
+extern std::atomic<bool> log_has_records;
+inline bool has_log_records() { return log_has_records.load(std::memory_order_acquire); }
 /// Returns the records in their order and forgets them.
 std::vector<LogRecord> take_log_records();
 

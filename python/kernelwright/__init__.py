@@ -13,7 +13,6 @@ def add(a, b):
 import importlib
 import os
 
-from . import _environment  # noqa: F401 (first: wrong variables are refused)
 from ._core import Kernel
 from ._debug import debug
 from ._threads import set_threads, threads
@@ -36,6 +35,10 @@ from .errors import (
 from .kernel import kernel
 
 __version__ = "0.1.0"
+
+threads()  # reads the limit now, so that no call has to
+if any(f"KW_{name}" in os.environ for name in ("DEBUG", "FROZEN", "LOG", "RECORD", "TARGET", "THREADS")):
+    from . import _environment  # noqa: F401 (imported for what it does)
 
 
 def include_paths() -> list[str]:

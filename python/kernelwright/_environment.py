@@ -1,4 +1,4 @@
-"""Reads the variables KW_DEBUG, KW_FROZEN, KW_LOG, KW_RECORD, KW_TARGET and KW_THREADS at import.
+"""Puts KW_DEBUG, KW_FROZEN, KW_LOG, KW_RECORD, KW_TARGET and KW_THREADS in force; imported if one is set.
 
 A wrong one is a ValueError of `import kernelwright`; the command `kw` says it in a line and ends.
 """
@@ -12,12 +12,32 @@ from collections.abc import Iterator
 from . import _core
 from ._debug import begin_with
 
+_levels = ("debug", "info", "warning", "error")
+_loggers = ("kernelwright", "kernelwright.cache", "kernelwright.compile")
+
+
+def _configure_logging(setting: str) -> None:
+    """Shows messages on standard error, as KW_LOG=LEVEL[,LOGGER] asks. Raises ValueError for another text."""
+    import logging
+
+    level, _, name = (part.strip() for part in setting.partition(","))
+    logger = name if not name or name.startswith("kernelwright") else f"kernelwright.{name}"
+    if level.lower() not in _levels:
+        raise ValueError(f"KW_LOG is '{setting}', but must begin with one of {', '.join(_levels)}")
+    if (logger or "kernelwright") not in _loggers:
+        raise ValueError(f"KW_LOG is '{setting}', but the loggers are {', '.join(_loggers)}")
+    chosen = logging.getLogger(logger or "kernelwright")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("[kw] %(levelname)s %(name)s: %(message)s"))
+    chosen.addHandler(handler)
+    chosen.setLevel(level.upper())
+    chosen.propagate = False
+
 
 def _problems() -> Iterator[str]:
     """Puts the variables in force, and yields what is wrong with each."""
     if problem := _core.threads_problem():
         yield problem
-    _core.threads()  # reads the limit now, so that no call has to
     if problem := begin_with(os.environ.get("KW_DEBUG", "")):
         yield problem
     if problem := _core.target_error():
@@ -26,10 +46,8 @@ def _problems() -> Iterator[str]:
     if frozen not in ("", "0", "1"):
         yield f"KW_FROZEN is '{frozen}', but must be 0 or 1"
     if setting := os.environ.get("KW_LOG"):
-        from ._log import configure
-
         try:
-            configure(setting)
+            _configure_logging(setting)
         except ValueError as error:
             yield str(error)
     if path := os.environ.get("KW_RECORD"):

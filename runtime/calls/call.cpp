@@ -307,22 +307,20 @@ void run_kernel(const KernelDef &k, KernelContext &x) {
 
 std::vector<Tensor> call_op(OpCall call) {
   check_call(call);
-  TensorTypes types;
-  if (call.op->def.infer) {
-    types = call.op->def.infer(call);
+  const bool infers = bool(call.op->def.infer);
+  const TensorTypes types = infers ? call.op->def.infer(call) : TensorTypes();
+  if (infers)
     check_output_count(call, types.size(),
                        [&] { return cat("the inference of ", call.op->def.name, " gives "); });
-  }
   const KernelDef &kernel = resolve_kernel(call, types);
   bool recorded = is_recorded(call);
   std::optional<Recording> recording;
   if (recorded) recording.emplace(call, kernel.kind == BodyKind::py_func);
   KernelContext x{call, types};
   run_kernel(kernel, x);
-  std::vector<Tensor> outputs = std::move(x.outputs);
-  check_outputs(call, kernel, types, outputs);
-  if (recording) recording->finish(std::move(call), outputs, std::move(x.saved));
-  return outputs;
+  check_outputs(call, kernel, types, x.outputs);
+  if (recording) recording->finish(std::move(call), x.outputs, std::move(x.saved));
+  return std::move(x.outputs);
 }
 
 std::vector<Tensor> call_op(std::string_view name, std::vector<Tensor> inputs, Attrs attrs) {

@@ -15,14 +15,15 @@
 
 namespace kw {
 
-/// Extents of all arguments, then the strides of arguments and outputs.
-inline constexpr size_t max_dims = max_rank * (2 * max_args + max_outputs);
+/// Strides of arguments and outputs; extents of all arguments, then these strides.
+inline constexpr size_t max_strides = max_rank * (max_args + max_outputs),
+                        max_dims = max_rank * max_args + max_strides;
 
 struct Invocation {
   FixedList<uint16_t, max_words> words;  ///< of the arguments, then the marks of runtime/versions
   FixedList<void *, max_args + max_outputs> data;
-  FixedList<int64_t, max_dims> extents;  ///< of the arguments; abi_words appends the strides
-  FixedList<int64_t, max_dims> strides;  ///< in elements; those that a stride class does not determine
+  FixedList<int64_t, max_dims> extents;     ///< of the arguments; abi_words appends the strides
+  FixedList<int64_t, max_strides> strides;  ///< in elements; those that a stride class does not determine
   FixedList<uint64_t, max_args> scalars;
   Device device{};  ///< of all data
 

@@ -377,9 +377,11 @@ Tensor with_same_history(const Tensor &t) {
 bool is_recorded(const OpCall &call) {
   auto has_history = [](const Tensor &t) { return t && t.history(); };
   auto may_miss_one = [](const Tensor &t) { return t && !t.history() && t.storage().recorded_write() != 0; };
+  // most calls end here, after one pass and without a look at the state of the thread
+  if (std::none_of(call.inputs.begin(), call.inputs.end(),
+                   [](const Tensor &t) { return t && (t.history() || t.storage().recorded_write() != 0); }))
+    return false;
   bool any = std::any_of(call.inputs.begin(), call.inputs.end(), has_history);
-  // most calls end here, without a look at the state of the thread
-  if (!any && std::none_of(call.inputs.begin(), call.inputs.end(), may_miss_one)) return false;
   const GradMode now = state;
   const Tape *outermost = now.recorder;
   while (outermost && outermost->parent) outermost = outermost->parent.get();

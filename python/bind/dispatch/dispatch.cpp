@@ -307,7 +307,7 @@ struct BoundClass {
   /// Imports the class at the first use. Returns false with an exception.
   bool find() {
     if (type) return true;
-    PyRef module(PyImport_ImportModule("kernelwright.kernel"));
+    PyRef module(PyImport_ImportModule("kernelwright.bound_kernel"));
     PyRef found(module ? PyObject_GetAttrString(module.get(), "BoundKernel") : nullptr);
     function = found ? PyUnicode_InternFromString("__func__") : nullptr;
     instance = function ? PyUnicode_InternFromString("__self__") : nullptr;

@@ -1,10 +1,9 @@
-// Calls kernelwright._log. Cheap if there is nothing to tell.
+// Calls Python's logging. Cheap if there is nothing to tell.
 #include "bind/dispatch/log.h"
 
 #include <algorithm>
 
 #include "bind/dispatch/state.h"
-#include "support/log.h"
 
 namespace kw {
 
@@ -15,17 +14,15 @@ bool has_imported_logging() {
   return modules && PyDict_GetItemString(modules, "logging");
 }
 
-/// Returns the records as a list of tuples; null with an exception.
-PyRef to_python(const std::vector<LogRecord> &records) {
-  PyRef out(PyList_New(0));
-  for (const LogRecord &r : records) {
-    const char *area = r.area == LogArea::cache ? "cache" : "compile";
-    // a path may hold bytes that are no UTF-8
-    PyRef text(PyUnicode_DecodeUTF8(r.text.data(), static_cast<Py_ssize_t>(r.text.size()), "replace"));
-    PyRef row(text ? Py_BuildValue("(siO)", area, static_cast<int>(r.level), text.get()) : nullptr);
-    if (!out || !row || PyList_Append(out.get(), row.get()) < 0) return PyRef();
-  }
-  return out;
+/// Gives a record to Python's logging. Returns false with an exception.
+bool emit(PyObject *logging, const LogRecord &r) {
+  const char *logger_name = r.area == LogArea::cache ? "kernelwright.cache" : "kernelwright.compile";
+  PyRef logger(PyObject_CallMethod(logging, "getLogger", "s", logger_name));
+  // a path may hold bytes that are no UTF-8
+  PyRef text(PyUnicode_DecodeUTF8(r.text.data(), static_cast<Py_ssize_t>(r.text.size()), "replace"));
+  if (!logger || !text) return false;
+  return bool(
+      PyRef(PyObject_CallMethod(logger.get(), "log", "isO", static_cast<int>(r.level), "%s", text.get())));
 }
 
 }  // namespace
@@ -38,10 +35,10 @@ void pass_on_log() {
   if (records.empty()) return;
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
-  PyRef list = to_python(records);
-  PyRef module(list ? PyImport_ImportModule("kernelwright._log") : nullptr);
-  PyRef done(module ? PyObject_CallMethod(module.get(), "emit", "O", list.get()) : nullptr);
-  if (!done) PyErr_WriteUnraisable(module.get());
+  PyRef logging(PyImport_ImportModule("logging"));
+  bool done = bool(logging);
+  for (size_t i = 0; done && i < records.size(); ++i) done = emit(logging.get(), records[i]);
+  if (!done) PyErr_WriteUnraisable(logging.get());
   PyErr_Restore(type, value, trace);
 }
 

@@ -2,6 +2,8 @@
 // program has imported logging, because nobody else can have asked for them.
 #pragma once
 
+#include "support/log.h"
+
 namespace kw {
 
 /// Needs the GIL. Keeps a pending exception, and raises none.
@@ -11,7 +13,9 @@ void pass_on_log();
 struct LogPasser {
   LogPasser() = default;
   LogPasser(const LogPasser &) = delete;
-  ~LogPasser() { pass_on_log(); }
+  ~LogPasser() {
+    if (has_log_records()) pass_on_log();
+  }
 };
 
 }  // namespace kw
