@@ -336,9 +336,10 @@ static void pin(Tensor &t) {
 
 static uint64_t writes_into(const Tensor &t) { return t ? t.storage().writes() : 0; }
 
-static std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors) {
+/// Returns the writes into each tensor, in a list with room for `more` numbers.
+static std::vector<uint64_t> count_writes(const std::vector<Tensor> &tensors, size_t more = 0) {
   std::vector<uint64_t> out;
-  out.reserve(tensors.size());
+  out.reserve(tensors.size() + more);
   for (const Tensor &t : tensors) out.push_back(writes_into(t));
   return out;
 }
@@ -421,7 +422,7 @@ void Recording::finish(OpCall finished, std::vector<Tensor> &outputs, std::vecto
   node->recorder = present_recorder();
   OpCall &call = node->call;
   call = std::move(finished);
-  node->writes = count_writes(call.inputs);
+  node->writes = count_writes(call.inputs, outputs.size());
   for (Tensor &out : outputs)
     for (size_t i = 0; i < call.inputs.size(); ++i)
       if (out.is(call.inputs[i]) && !Storage::written_between(writes_[i], node->writes[i]))
@@ -449,7 +450,6 @@ void Recording::finish(OpCall finished, std::vector<Tensor> &outputs, std::vecto
   bool saves_outputs = has_gradient && call.op->grad->saves_outputs;
   node->output_types.reserve(outputs.size());
   if (saves_outputs) node->saved_outputs.reserve(outputs.size());
-  node->writes.reserve(node->writes.size() + outputs.size());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const Tensor &out = outputs[i];
     node->output_types.push_back({out.dtype(), out.shape()});
