@@ -150,7 +150,8 @@ def test_bound_kernels_are_good_objects() -> None:
     )
     assert layer.uses_self.__doc__ is None
     bound = type(layer.forward)
-    assert bound.__module__ == "kernelwright.bound_kernel" and inspect.getdoc(bound).startswith("A kernel as a")
+    assert bound.__module__ == "kernelwright.bound_kernel"
+    assert inspect.getdoc(bound).startswith("A kernel as a")
 
 
 def test_self_is_never_used() -> None:
