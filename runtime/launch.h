@@ -24,17 +24,15 @@ struct RunResult {
   KwFault fault{};
 };
 
-/// Runs the kernel on the CPU, in the calling thread.
-RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel);
-
 /// Runs the kernel on the device of its data; returns when the results are there.
 inline RunResult run_on_device(const LoadedKernel &kernel, const CallWords &words,
                                const volatile uint32_t *cancel) {
-  // what the CPU's row does, because the two indirect calls are 2 % of a call of 100 ns (perf)
-  if (words.device.kind == DeviceKind::cpu) [[likely]]
-    return run_here(kernel, words, cancel);
-  return device_api(words.device.kind).launch(kernel, words, {}, cancel);
+  return with_device_api(words.device.kind,
+                         [&](const DeviceApi &api) { return api.launch(kernel, words, {}, cancel); });
 }
+
+/// Runs the kernel on the CPU, in the calling thread.
+RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel);
 
 /// Runs the kernel in another thread while the caller polls: `look` is called at most every 50 ms and returns
 /// true to cancel. Used where Ctrl-C must be noticed.

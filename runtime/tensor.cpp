@@ -46,10 +46,8 @@ void check_rank(size_t rank) {
 struct Storage::Key {};
 
 std::shared_ptr<Storage> Storage::allocate(size_t bytes, bool zeroed, Device device) {
-  // the CPU's row of the table, called directly: small operators allocate in a tenth of their time
-  bool on_cpu = device.kind == DeviceKind::cpu;
   void *data =
-      on_cpu ? allocate_buffer(bytes, zeroed) : device_api(device.kind).allocate(device, bytes, zeroed);
+      with_device_api(device.kind, [&](const DeviceApi &api) { return api.allocate(device, bytes, zeroed); });
   if (!data) throw std::bad_alloc();
   return make_in_buffer<Storage>(Key{}, device, data, true, nullptr);
 }
@@ -61,10 +59,8 @@ std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function
 Storage::~Storage() {
   if (release_)
     release_();
-  else if (device_.kind == DeviceKind::cpu)
-    release_buffer(data_);
   else
-    device_api(device_.kind).free(device_, data_);
+    with_device_api(device_.kind, [&](const DeviceApi &api) { api.free(device_, data_); });
 }
 
 Tensor::Body::Body(std::shared_ptr<Storage> owner, void *first, DType type, Extents extents, Extents steps)

@@ -220,16 +220,6 @@ def test_frozen_needs_no_source(tmp_path: Path) -> None:
     assert done.stdout == "E507\n", done.stderr
 
 
-def test_frozen_is_zero_or_one() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "import kernelwright"],
-        env={**os.environ, "KW_FROZEN": "yes"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr.splitlines()[-1] == "ValueError: KW_FROZEN is 'yes', but must be 0 or 1"
-
-
 @kw.kernel
 def bundled(x):
     x[0] = 9
