@@ -25,6 +25,7 @@ from typing import Any
 
 import mutate
 import numpy as np
+from clocks import clocks, is_late
 
 import kernelwright as kw
 from kernelwright import _core_testing
@@ -124,7 +125,7 @@ def bits(value: Any) -> Any:
 def call(function: types.FunctionType, case: corpus.Case, fp: str, words: str) -> tuple[str, Any]:
     """(what happened, result and arguments, or the text of the error)."""
     args = case.make(np.random.default_rng(0))
-    begin = time.monotonic()
+    begin = clocks()
     try:
         with kw.debug(words):
             signal.setitimer(signal.ITIMER_REAL, WATCH)
@@ -133,7 +134,7 @@ def call(function: types.FunctionType, case: corpus.Case, fp: str, words: str) -
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
     except (TimeoutError, MemoryError) as e:
-        late = time.monotonic() - begin > WATCH + 3
+        late = is_late(begin, WATCH)
         return ("InternalError", "E503: not interrupted in time") if late else (type(e).__name__, "")
     except Exception as e:
         return type(e).__name__, str(e)

@@ -9,7 +9,6 @@ import linecache
 import math
 import re
 import signal
-import time
 import traceback
 import types
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Any
 import gen_args
 import numpy as np
 import reference
+from clocks import clocks, is_late
 from program import Call, Program
 from scalar_types import BFLOAT16
 
@@ -158,11 +158,11 @@ def interrupt(*_: object) -> None:
 def timed(call: Any, args: list[Any], keywords: dict[str, Any] | None = None) -> Ran:
     signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, WATCH)
-    begin = time.monotonic()
+    begin = clocks()
     try:
         result = call(*args, **(keywords or {}))
     except TimeoutError:
-        late = time.monotonic() - begin > WATCH + 3
+        late = is_late(begin, WATCH)
         return Ran("InternalError" if late else "TimeoutError", [], "not interrupted in time" if late else "")
     except Exception as e:
         line = traceback.extract_tb(e.__traceback__)[-1].lineno if e.__traceback__ else 0
