@@ -153,7 +153,7 @@ static void log_compilation(const Request &r, const SourceText &source, double m
   log_message(
       LogArea::compile, ms > 1000 ? LogLevel::warning : LogLevel::info,
       cat("kernel '", r.name, "' (", source.path, ":", source.first_line, ") for (", join_text(types, ", "),
-          ") was compiled in ", tenths / 10, ".", tenths % 10, " ms for ", r.target.machine().name));
+          ") was compiled in ", tenths / 10, ".", tenths % 10, " ms for ", r.target.class_name()));
 }
 
 Artifact compile_request(const Request &r, const SourceText &source) {

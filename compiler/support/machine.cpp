@@ -1,4 +1,5 @@
-// The table. Latencies and units are those of the processors of each class since 2015 (Agner Fog's tables).
+// The tables. Latencies and units of CPUs are those of the processors of each class since 2015 (Agner Fog's
+// tables). The figures of GPUs are those of the CUDA C++ Programming Guide 13.0, "Compute Capabilities".
 #include "support/machine.h"
 
 #include <array>
@@ -32,11 +33,20 @@ constexpr Machine x86[] = {
 };
 constexpr Machine arm[] = {{"neon", false, neon, "neon", 16, 32, l1, page, 2, 2, 4, 2, 0, work}};
 
+constexpr uint32_t kb = 1 << 10;
+// name, shared memory of a block, threads of a multiprocessor, float32 per float64 operation, suffixes
+constexpr GpuMachine cuda[] = {{"sm_80", 163 * kb, 2048, 2, ""},    {"sm_86", 99 * kb, 1536, 64, ""},
+                               {"sm_89", 99 * kb, 1536, 64, ""},    {"sm_90", 227 * kb, 2048, 2, "a"},
+                               {"sm_100", 227 * kb, 2048, 2, "af"}, {"sm_103", 227 * kb, 2048, 64, "af"},
+                               {"sm_120", 99 * kb, 1536, 64, "af"}};
+
 }  // namespace
 
 std::span<const Machine> machines(bool is_x86) {
   if (is_x86) return x86;
   return arm;
 }
+
+std::span<const GpuMachine> gpu_machines() { return cuda; }
 
 }  // namespace kw

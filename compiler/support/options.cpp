@@ -20,7 +20,7 @@ constexpr std::string_view known_words =
 constexpr std::string_view interp_for = "interp:";
 constexpr uint8_t as_written = 1;
 
-/// Returns `as_written`, or the number of the class of machine over both architectures; 0 for machine code or
+/// Returns `as_written`, or the number of the class of machine over all architectures; 0 for machine code or
 /// an unknown class.
 uint8_t mode_of(const DebugOptions &o) {
   if (o.interp_target.empty()) return o.interp ? as_written : 0;
@@ -28,6 +28,8 @@ uint8_t mode_of(const DebugOptions &o) {
   for (bool is_x86 : {true, false})
     for (const Machine &m : machines(is_x86))
       if (++mode; m.name == o.interp_target) return mode;
+  for (const GpuMachine &m : gpu_machines())
+    if (++mode; m.name == o.interp_target) return mode;
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "support/diagnostic.h"
 #include "support/text.h"
 
 namespace kw {
@@ -93,9 +94,29 @@ std::string set_grain(Target &t, std::string_view word) {
   return {};
 }
 
+/// Returns the architecture of a name, which may end with one of its suffixes; null for other names.
+const GpuMachine *gpu_machine_of(std::string_view name) {
+  for (const GpuMachine &m : gpu_machines()) {
+    if (!name.starts_with(m.name)) continue;
+    std::string_view suffix = name.substr(m.name.size());
+    if (suffix.empty() || (suffix.size() == 1 && m.suffixes.find(suffix) != std::string_view::npos))
+      return &m;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
+const GpuMachine &Target::gpu() const {
+  const GpuMachine *m = gpu_machine_of(arch);
+  ensure(m != nullptr, cat("'", arch, "' is no architecture of GPUs"));
+  return *m;
+}
+
+std::string Target::class_name() const { return is_gpu() ? arch : std::string(machine().name); }
+
 const Machine &Target::machine() const {
+  ensure(!is_gpu(), "a GPU has no class of processors");
   std::span<const Machine> all = machines(triple.starts_with("x86_64"));
   const Machine *found = &all.front();
   for (const Machine &m : all)
@@ -107,7 +128,8 @@ std::optional<Target> target_of_class(std::string_view name) {
   for (bool is_x86 : {true, false})
     for (const Machine &m : machines(is_x86))
       if (m.name == name) return target_of(m);
-  return std::nullopt;
+  if (!gpu_machine_of(name)) return std::nullopt;
+  return Target{"nvptx64-nvidia-cuda", {"bf16", "fma", "half"}, {}, std::string(name)};
 }
 
 const Target &host_target() {

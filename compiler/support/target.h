@@ -1,5 +1,5 @@
-// Describes what code is generated for: triple, features, and the class of machine that these make. Passes
-// ask for capabilities, never for a product name.
+// Describes what code is generated for: a CPU by triple, features and the class of machine that these make,
+// or a GPU by its architecture. Passes ask for capabilities, never for a product name.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,30 @@
 
 namespace kw {
 
+enum class TargetKind : uint8_t { cpu, cuda };
+
 struct Target {
   std::string triple;                 ///< e.g. "x86_64-unknown-linux-gnu"; objects are ELF on every system
-  std::vector<std::string> features;  ///< LLVM names, sorted, without '+'
+  std::vector<std::string> features;  ///< LLVM names, sorted, without '+'; of GPUs the names below
   /// Overrides the class's Machine::log2_work_per_thread.
   std::optional<uint32_t> grain{};
+  std::string arch{};  ///< of a GPU, e.g. "sm_90" or "sm_90a"; "" for CPUs
 
+  TargetKind kind() const { return arch.empty() ? TargetKind::cpu : TargetKind::cuda; }
+  bool is_gpu() const { return kind() == TargetKind::cuda; }
   bool has(std::string_view feature) const;
   bool has_fma() const { return has("fma") || triple.starts_with("aarch64"); }
   /// Returns whether instructions convert between binary16 and float32.
-  bool has_half() const { return has("f16c") || triple.starts_with("aarch64"); }
+  bool has_half() const { return has("f16c") || has("half") || triple.starts_with("aarch64"); }
   /// Returns whether an instruction rounds a float to an integer of the same type.
-  bool has_rounding() const { return has("sse4.1") || has("avx") || triple.starts_with("aarch64"); }
-  /// Returns the class whose features the target has; its figures guide the scheduling of loops.
+  bool has_rounding() const {
+    return has("sse4.1") || has("avx") || is_gpu() || triple.starts_with("aarch64");
+  }
+  /// Returns the architecture of a GPU.
+  const GpuMachine &gpu() const;
+  /// Returns the name of the class of machine or of the GPU's architecture; target_of_class takes it.
+  std::string class_name() const;
+  /// Returns the class whose features a CPU has; its figures guide the scheduling of loops.
   const Machine &machine() const;
   uint32_t vector_bytes() const { return machine().vector_bytes; }
   uint32_t vector_registers() const { return machine().vector_registers; }
@@ -64,12 +75,12 @@ template <class F>
 void for_each_field(const Target &t, F &&f) {
   f("triple", t.triple);
   f("features", t.feature_text());
-  f("machine", std::string(t.machine().name));
-  f("log2_work_per_thread", std::to_string(t.log2_work_per_thread()));
+  f("machine", t.class_name());
+  if (!t.is_gpu()) f("log2_work_per_thread", std::to_string(t.log2_work_per_thread()));
 }
 
-/// Returns the target of a class of machines, by its name: "avx512", "avx2", "generic", "baseline" or "neon".
-/// Code can be compiled for it whether or not this processor runs it.
+/// Returns the target of a class of machines, by its name: "avx512", "avx2", "generic", "baseline" or "neon",
+/// or of an architecture of GPUs: "sm_90". Code can be compiled for it whether or not this machine runs it.
 std::optional<Target> target_of_class(std::string_view name);
 
 /// Returns the class of the processor that runs us, read once: all processors of a class share compiled code.

@@ -232,7 +232,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   m.attr("unknown_trips") = unknown_trips;
   m.def("codes", codes);
   m.def("set_debug", set_debug);
-  m.def("target_class", [] { return std::string(kernel_target().target.machine().name); });
+  m.def("target_class", [] { return kernel_target().target.class_name(); });
   m.def("target_error", [] { return kernel_target().error; });
   m.def("call_intrinsic", call_intrinsic);
   m.def("convert_scalar", convert_scalar);

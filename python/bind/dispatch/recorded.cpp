@@ -160,7 +160,7 @@ py::dict request_to_python(const Request &r) {
   chosen["debug"] = debug, chosen["unchecked"] = unchecked, chosen["asserts"] = asserts;
   chosen["debug_info"] = debug_info;
   out["options"] = chosen;
-  out["target"] = std::string(target.machine().name);
+  out["target"] = target.class_name();
   if (target.grain) out["grain"] = *target.grain;
   out["backend"] = backend;
   return out;

@@ -39,6 +39,7 @@ TEST(ParseDebug, knows_every_word) {
   EXPECT_EQ(parsed("interp").interp_target, "");
   EXPECT_TRUE(parsed("interp:avx2").interp);
   EXPECT_EQ(parsed("interp:avx512").interp_target, "avx512");
+  EXPECT_EQ(parsed("interp:sm_90").interp_target, "sm_90");
   EXPECT_FALSE(parsed("cache=off").cache);
   EXPECT_TRUE(parsed("perf:map").perf_map);
   EXPECT_TRUE(parsed("perf:jitdump").jitdump);

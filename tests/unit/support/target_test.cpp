@@ -107,13 +107,39 @@ TEST(Target, registers_and_masks_follow_from_the_features) {
 
 TEST(Target, every_field_is_walked_by_name) {
   // A new field breaks this binding: hash it in for_each_field and add it here.
-  auto [triple, features, work] = Target{"x86_64", {"avx2"}, 3};
-  std::vector<std::string> seen;
-  for_each_field(Target{triple, features, work}, [&](std::string_view name, const std::string &text) {
-    seen.push_back(std::string(name) + "=" + text);
-  });
-  EXPECT_EQ(seen, (std::vector<std::string>{"triple=x86_64", "features=+avx2", "machine=avx2",
-                                            "log2_work_per_thread=3"}));
+  auto [triple, features, work, arch] = Target{"x86_64", {"avx2"}, 3, ""};
+  auto fields = [](const Target &t) {
+    std::vector<std::string> seen;
+    for_each_field(t, [&](std::string_view name, const std::string &text) {
+      seen.push_back(std::string(name) + "=" + text);
+    });
+    return seen;
+  };
+  EXPECT_EQ(fields({triple, features, work, arch}),
+            (std::vector<std::string>{"triple=x86_64", "features=+avx2", "machine=avx2",
+                                      "log2_work_per_thread=3"}));
+  EXPECT_EQ(fields(*target_of_class("sm_90a")),
+            (std::vector<std::string>{"triple=nvptx64-nvidia-cuda", "features=+bf16,+fma,+half",
+                                      "machine=sm_90a"}));
+}
+
+TEST(Target, an_architecture_is_a_gpu) {
+  for (const GpuMachine &m : gpu_machines()) {
+    Target t = *target_of_class(m.name);
+    EXPECT_TRUE(t.is_gpu());
+    EXPECT_EQ(&t.gpu(), &m);
+    EXPECT_EQ(t.class_name(), m.name);
+    EXPECT_TRUE(t.has_fma() && t.has_half() && t.has_rounding());
+    EXPECT_FALSE(t.has_scale() || t.has_masks(64) || t.has_gather());
+  }
+  EXPECT_EQ(target_of_class("sm_100f")->gpu().name, "sm_100");
+  EXPECT_EQ(target_of_class("sm_103a")->gpu().name, "sm_103");
+  for (std::string_view wrong : {"sm_", "sm_9", "sm_900", "sm_80a", "sm_90f", "sm_90aa", "sm_70", "SM_90"})
+    EXPECT_FALSE(target_of_class(wrong)) << wrong;
+  EXPECT_FALSE(xeon().is_gpu());
+  EXPECT_FALSE(runs_on(*target_of_class("sm_90"), xeon()));
+  EXPECT_EQ(parse_target("sm_90", xeon()).error,
+            "KW_TARGET: there is no target 'sm_90'; the targets are: host, avx512, avx2, generic");
 }
 
 }  // namespace
