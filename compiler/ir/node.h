@@ -16,7 +16,12 @@
 //   on, `how` the plan for it, `hint` a claim of the user that only the scheduler reads. vector promises that
 //   groups of `how.vector_width` iterations, one group after the other, may run statement by statement: all
 //   reads of a statement precede its writes, and inner loops run in lockstep. All other kinds except serial
-//   promise that the iterations may run in any order.
+//   promise that the iterations may run in any order, and those of parallel, grid and block at the same time.
+// - A grid loop is a launch on a GPU, where a block of threads executes `how.per_block` iterations. Up to
+// three
+//   may stand directly in one another, and only serial loops around them. A block loop stands in a grid loop:
+//   `how.threads` threads share its iterations and wait for one another at its end. Iterations of both may
+//   accumulate in one cell made outside them if the mark of the sum names the loop.
 // - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison,
 //   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
 //   that negative indices fail too.
@@ -222,6 +227,8 @@ struct LoopPlan {
   uint32_t transpose =
       0;  ///< for a loop inside a vector loop: memory is accessed in rows, transposed in registers
   uint32_t chunks_per_thread = 0;  ///< parallel loops without a chunk: 0 is one
+  uint32_t per_block = 0;          ///< grid loops: iterations that one block of threads executes; 0 is one
+  uint32_t threads = 0;            ///< block loops: threads that share the iterations
 
   friend bool operator==(const LoopPlan &, const LoopPlan &) = default;
 };
@@ -242,6 +249,8 @@ void for_each_field(Plan &plan, F &&f) {
   f("prefetch", plan.prefetch);
   f("transpose", plan.transpose);
   f("chunks_per_thread", plan.chunks_per_thread);
+  f("per_block", plan.per_block);
+  f("threads", plan.threads);
 }
 
 /// The number of the source loop whose iterations a loop executes, counted from 1 in source order; 0 for a

@@ -11,6 +11,7 @@
 #include "ir/intrinsics.h"
 #include "ir/loops.h"
 #include "ir/match.h"
+#include "ir/print.h"
 #include "ir/walk.h"
 #include "support/text.h"
 
@@ -45,6 +46,8 @@ class Verifier {
   bool stmt(const Stmt &s);
   bool head(const Stmt &s);
   bool loop(const For &n);
+  bool nested_ok(const For &n);
+  bool cell_ok(const Store &n);
   bool plan_ok(const For &n);
   bool mark_ok(const Store &n);
   const LoopInvariance &invariance(const For *loop) {
@@ -57,8 +60,7 @@ class Verifier {
   std::unordered_map<const For *, LoopInvariance> invariance_;
   size_t site_count_ = 0;
   int jump_targets_ = 0;  ///< serial and while loops that a jump at this place may refer to
-  bool in_parallel_ = false;
-  std::unordered_set<const SymNode *> cells_;  ///< made in the innermost enclosing parallel loop
+  std::unordered_map<const SymNode *, size_t> cells_;  ///< number of loops around the Alloc
   std::unordered_set<const SymNode *> bound_, visible_;
   std::unordered_set<const ExprNode *> sound_;  ///< shared expressions that were checked in this scope
 };
@@ -183,7 +185,13 @@ static bool fits_kind(const LoopPlan &how, ForKind kind) {
          (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) && (!how.collapse || parallel) &&
          (!how.flatten || serial || parallel) && (!how.prefetch || vector) &&
          (!how.stream || vector || (serial && how.transpose)) && (!how.transpose || serial) &&
-         (!how.chunks_per_thread || (parallel && !how.chunk));
+         (!how.chunks_per_thread || (parallel && !how.chunk)) && (!how.per_block || kind == ForKind::grid) &&
+         (!how.threads || kind == ForKind::block);
+}
+
+/// Returns whether iterations of a loop run at the same time, on threads.
+static bool runs_on_threads(ForKind kind) {
+  return kind == ForKind::parallel || kind == ForKind::grid || kind == ForKind::block;
 }
 
 /// Returns whether a loop over blocks holds exactly the loop over one of them.
@@ -227,26 +235,54 @@ bool Verifier::plan_ok(const For &n) {
   });
 }
 
+/// Checks the loops around grid and block loops, and those in them.
+bool Verifier::nested_ok(const For &n) {
+  auto count = [&](ForKind kind) {
+    return std::count_if(loops_.begin(), loops_.end(), [&](const For *l) { return l->kind == kind; });
+  };
+  auto grids = count(ForKind::grid), serial = count(ForKind::serial);
+  if (n.kind == ForKind::grid)
+    return need(grids + serial == static_cast<std::ptrdiff_t>(loops_.size()),
+                "a grid loop stands in a loop of another kind") &&
+           need(grids < 3, "more than three grid loops stand in one another") &&
+           need(!grids || (loops_.back()->kind == ForKind::grid && only_loop(loops_.back()->body) == &n),
+                "a grid loop holds another one beside other statements");
+  if (n.kind == ForKind::block)
+    return need(grids && !count(ForKind::block), "a block loop stands in no grid loop, or in a block loop");
+  return need(!grids || n.kind != ForKind::parallel, "a parallel loop stands in a grid loop");
+}
+
+/// Checks that no thread of a loop stores to a cell that all of them share, except in sums that the loop may
+/// divide.
+bool Verifier::cell_ok(const Store &n) {
+  if (n.buf->space != Space::registers) return true;
+  auto home = cells_.find(n.buf->sym.get());
+  for (size_t l = home == cells_.end() ? 0 : home->second; l < loops_.size(); ++l) {
+    ForKind kind = loops_[l]->kind;
+    bool sums = kind == ForKind::parallel ? n.order == Order::lanes
+                                          : n.order != Order::source && n.order.names(loops_[l]->iter);
+    if (runs_on_threads(kind) && !sums)
+      return fail(cat("a ", kind_text(kind), " loop stores to a cell made outside it"));
+  }
+  return true;
+}
+
 bool Verifier::loop(const For &n) {
   if (!expr(n.lo) || !expr(n.hi) || (n.most_threads && !expr(n.most_threads))) return false;
   if (!need(n.lo.dtype() == DType::i64 && n.hi.dtype() == DType::i64, "a loop bound is not i64"))
     return false;
   if (!need(n.step != 0, "a loop has step 0") || !need(n.iter->dtype == DType::i64, "an iterator is not i64"))
     return false;
-  if (!plan_ok(n)) return false;
+  if (!plan_ok(n) || !nested_ok(n)) return false;
   // passes may evaluate bounds again in the body
   bool fixed = !may_change(n.lo, n.body, overlap_) && !may_change(n.hi, n.body, overlap_);
   if (!need(fixed, "a loop writes memory that its bounds read") || !bind(n.iter)) return false;
   // only serial loops can be left by a jump: the iterations of others have no such order
   int outer_targets = jump_targets_;
   jump_targets_ = n.kind == ForKind::serial ? jump_targets_ + 1 : 0;
-  bool outer_parallel = in_parallel_, parallel = n.kind == ForKind::parallel;
-  decltype(cells_) outer_cells;
-  if (parallel) in_parallel_ = true, outer_cells.swap(cells_);
   loops_.push_back(&n);
   bool ok = stmt(n.body);
   loops_.pop_back();
-  if (parallel) in_parallel_ = outer_parallel, cells_.swap(outer_cells);
   jump_targets_ = outer_targets;
   hide(n.iter.get());
   return ok;
@@ -256,10 +292,7 @@ bool Verifier::head(const Stmt &s) {
   return match(
       s,
       [&](const Store &n) {
-        bool foreign = in_parallel_ && n.buf->space == Space::registers && n.order != Order::lanes &&
-                       !cells_.count(n.buf->sym.get());
-        return need(!foreign, "a parallel loop stores to a cell made outside it") &&
-               index_ok(n.buf, n.index) && expr(n.value) &&
+        return cell_ok(n) && index_ok(n.buf, n.index) && expr(n.value) &&
                need(n.value.dtype() == n.buf->dtype, "a stored value has another dtype than its buffer") &&
                (n.order == Order::source || mark_ok(n));
       },
@@ -269,7 +302,7 @@ bool Verifier::head(const Stmt &s) {
                bind(n.sym);
       },
       [&](const Alloc &n) {
-        if (in_parallel_ && n.buf->space == Space::registers) cells_.insert(n.buf->sym.get());
+        if (n.buf->space == Space::registers) cells_[n.buf->sym.get()] = loops_.size();
         return declare(n.buf);
       },
       [&](const For &n) { return loop(n); },

@@ -21,7 +21,11 @@ namespace kw {
 ///   the sum. In the order `lanes`, the store adds to its element or multiplies it. That order names at least
 ///   one loop, and no bound of its loops depends on another of them. No inner loop that it does not name
 ///   changes the element either
-/// - no parallel loop stores to a register buffer that was made outside it
+/// - no parallel, grid or block loop stores to a register buffer that was made outside it, except in a sum
+///   that threads may share: in the order `lanes`, or of a grid or block loop that its mark names
+/// - grid loops stand in serial loops only, up to three of them directly in one another; block loops in a
+/// grid
+///   loop and in no other block loop; parallel loops in no grid loop
 /// - no Seq is an item of a Seq
 /// - Check sites are in range; results are parameters; depth is at most 1,000
 std::string verify(const Func &f);

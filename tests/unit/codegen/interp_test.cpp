@@ -42,13 +42,15 @@ TEST(Interp, loops_of_every_kind_run_in_source_order) {
                                                                      {"parallel", ", chunk=4"},
                                                                      {"vector", ", vector_width=4"},
                                                                      {"unroll", ", unroll=4"},
-                                                                     {"grid", ""},
-                                                                     {"block", ""}};
+                                                                     {"grid", ", per_block=4"}};
   for (auto [kind, how] : kinds) {
     std::string body =
         cat("  for i in ", kind, "(1, n, 2", how, "):\n    w[i] = w[i - 1] + 1\n    w[i - 1] = i\n");
     EXPECT_EQ(run(body), (Words{1, 1, 3, 1, 5, 1})) << kind;
   }
+  EXPECT_EQ(run("  for g in grid(0, 1, 1):\n    for i in block(1, n, 2, threads=4):\n"
+                "      w[i] = w[i - 1] + 1\n      w[i - 1] = i\n"),
+            (Words{1, 1, 3, 1, 5, 1}));
 }
 
 TEST(Interp, loops_run_up_down_and_not_at_all) {

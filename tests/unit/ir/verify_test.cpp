@@ -279,6 +279,56 @@ std::string error_of(std::string_view lines, Overlap overlap = Overlap::none) {
   return {};
 }
 
+TEST(Verify, grid_loops_stand_in_serial_loops_and_in_one_another) {
+  constexpr std::string_view kinds = "malformed IR: a grid loop stands in a loop of another kind";
+  EXPECT_EQ(error_of("for i in grid(0, n, 1, per_block=8):\n  s[i] = f32(1.0)"), "");
+  EXPECT_EQ(error_of("for k in serial(0, m, 1):\n  for i in grid(0, n, 1):\n    s[i] = f32(1.0)"), "");
+  EXPECT_EQ(error_of("for k in parallel(0, m, 1):\n  for i in grid(0, n, 1):\n    p[i] = k"), kinds);
+  EXPECT_EQ(error_of("for k in unroll(0, m, 1, unroll=2):\n  for i in grid(0, n, 1):\n    p[i] = k"), kinds);
+  EXPECT_EQ(
+      error_of("for i in grid(0, n, 1):\n  x: f32 = cast(f32, i)\n  for j in grid(0, m, 1):\n    s[i] = x"),
+      "");
+  EXPECT_EQ(error_of("for i in grid(0, n, 1):\n  p[i] = 0\n  for j in grid(0, m, 1):\n    s[i] = f32(1.0)"),
+            "malformed IR: a grid loop holds another one beside other statements");
+  std::string deep;
+  for (int d = 0; d < 4; ++d) deep += cat(std::string(2 * d, ' '), "for i", d, " in grid(0, n, 1):\n");
+  EXPECT_EQ(error_of(cat(deep, std::string(8, ' '), "p[i0] = i3")),
+            "malformed IR: more than three grid loops stand in one another");
+  EXPECT_EQ(error_of("for i in grid(0, n, 1):\n  for j in parallel(0, m, 1):\n    p[i] = j"),
+            "malformed IR: a parallel loop stands in a grid loop");
+  for (std::string_view plan : {"parallel(0, n, 1, per_block=8)", "grid(0, n, 1, threads=8)"})
+    EXPECT_EQ(error_of(cat("for i in ", plan, ":\n  p[i] = i")),
+              "malformed IR: the plan of a loop has a field of another kind of loop");
+}
+
+TEST(Verify, block_loops_stand_in_one_grid_loop) {
+  constexpr std::string_view outside =
+      "malformed IR: a block loop stands in no grid loop, or in a block loop";
+  std::string block = "for j in block(0, m, 1, threads=32):\n";
+  EXPECT_EQ(error_of(cat("for i in grid(0, n, 1):\n  ", block, "    p[i] = i")), "");
+  EXPECT_EQ(
+      error_of(cat("for i in grid(0, n, 1):\n  for k in serial(0, m, 1):\n    ", block, "      p[i] = i")),
+      "");
+  EXPECT_EQ(error_of(cat(block, "  p[j] = j")), outside);
+  EXPECT_EQ(error_of(cat("for i in grid(0, n, 1):\n  ", block,
+                         "    for k in block(0, m, 1, threads=2):\n      p[i] = k")),
+            outside);
+}
+
+TEST(Verify, threads_of_a_grid_share_cells_in_sums_alone) {
+  auto summed = [](std::string_view mark) {
+    return error_of(
+        cat("for i in grid(0, n, 1):\n  t = alloc(f32, (), 'registers')\n  t[()] = f32(0.0)\n"
+            "  for j in block(0, m, 1, threads=32):\n    t[()] = (t[()] + a[i, j])",
+            mark, "\n  s[i] = t[()]"));
+  };
+  EXPECT_EQ(summed(" @ lanes(j)"), "");
+  EXPECT_EQ(summed(" @ any(j)"), "");
+  EXPECT_EQ(summed(""), "malformed IR: a block loop stores to a cell made outside it");
+  EXPECT_EQ(error_of("t = alloc(i64, (), 'registers')\nt[()] = 0\nfor i in grid(0, n, 1):\n  t[()] = i"),
+            "malformed IR: a grid loop stores to a cell made outside it");
+}
+
 TEST(Verify, the_order_of_a_sum_names_loops_around_it) {
   EXPECT_EQ(error_of("for i in serial(0, n, 1):\n  for k in serial(0, m, 1):\n"
                      "    s[0] = (s[0] + a[i, k]) @ lanes(i, k)"),
