@@ -1,6 +1,6 @@
 // The program that a call runs on its extents before the kernel. It computes output shapes, the choice
-// between the main and the plain body, the workspace and the work estimate. A stack bytecode over i64 without
-// loops, made from IR expressions here and evaluated by runtime/versions/entry.
+// between the main and the plain body, the workspace and the work estimate. Stack code without loops, which
+// runtime/versions/entry evaluates.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,6 @@
 #include "support/source_map.h"
 
 namespace kw {
-
-/// Operands are integers in 64 bits, sign- or zero-extended from their own dtype.
-enum class Op : uint8_t {
-  push,    ///< 8 bytes: a constant
-  dim,     ///< 1 byte: index into dims
-  scalar,  ///< 2 bytes: index into scalars, dtype; sign- or zero-extended
-  add,
-  sub,
-  mul,
-  floor_div,
-  floor_mod,
-  min,
-  max,
-  neg,
-  lt,
-  le,
-  eq,
-  ne,
-  both,
-  any,
-  invert,
-  choose,
-  apply_unary,   ///< 2 bytes: operation, dtype; by ir/scalar_ops
-  apply_binary,  ///< 2 bytes: operation, dtype of both operands; by ir/scalar_ops
-  convert,       ///< 2 bytes: dtype of the operand, dtype of the result; by ir/scalar_ops
-  out_extent,    ///< pops the next extent of the next output
-  fact,          ///< pops a condition; if it is 0, the plain body runs
-  workspace,     ///< pops bytes
-  work,          ///< pops the work estimate
-};
 
 /// The place where an output is declared, as in Resolved.
 struct ExtentPlace {

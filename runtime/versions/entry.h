@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "codegen/entry_program.h"
+#include "codegen/stack_code.h"
 #include "ir/signature.h"
 
 namespace kw {
