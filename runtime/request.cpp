@@ -98,12 +98,13 @@ Hash128 key_of(const Request &r) { return hash_bytes(key_text(r)); }
 void set_present_target(Request &r) {
   const std::string &lowered_for = debug_options().interp_target;
   r.target = kernel_target().target;
-  r.backend = !interpreting() ? "llvm" : lowered_for.empty() ? "interp" : "interp_lowered";
-  if (r.backend != "interp_lowered") return;
+  r.backend = interpreting() ? "interp" : "llvm";
+  if (!interpreting() || lowered_for.empty()) return;
   // the work per thread is set independently of the target class, so the change of class must keep it
   auto grain = r.target.grain;
   r.target = *target_of_class(lowered_for);
   r.target.grain = grain;
+  r.backend = r.target.is_gpu() ? "interp_gpu" : "interp_lowered";
 }
 
 }  // namespace kw

@@ -4,6 +4,7 @@
 #include "codegen/llvm_library.h"
 #include "ir/print.h"
 #include "schedule/choose_cpu.h"
+#include "schedule/choose_gpu.h"
 #include "support/text.h"
 #include "transform/lowering/if_convert.h"
 #include "transform/lowering/passes.h"
@@ -32,6 +33,15 @@ constexpr Pass cpu_tail[] = {
     {"guard_operations", guard_operations},
 };
 
+/// Lowers a scheduled function to what one thread of a GPU executes, and to launches.
+constexpr Pass gpu_tail[] = {
+    {"form_launches", form_launches},
+    {"split_fma", split_fma},
+    {"lower_reductions", lower_reductions},
+    {"legalise_types", legalise_types},
+    {"simplify", simplify},
+};
+
 /// Returns an ELF object. The first call opens the library of LLVM, unless open_llvm_early has done so.
 std::string emit_object(const Func &f, const Target &target, const SourcePlaces *places) {
   return call_llvm(f, target, LlvmWant::object, places);
@@ -46,7 +56,8 @@ const Backend &find_backend(std::string_view name) {
       {"llvm", cpu_steps(), cpu_tail, CodeKind::elf, emit_object, open_llvm_early},
       {"interp", {}, {}, CodeKind::ir, emit_ir, [](const Target &) {}},
       // The IR that machine code is made of, for tests of everything in front of the emitter.
-      {"interp_lowered", cpu_steps(), cpu_tail, CodeKind::ir, emit_ir, [](const Target &) {}}};
+      {"interp_lowered", cpu_steps(), cpu_tail, CodeKind::ir, emit_ir, [](const Target &) {}},
+      {"interp_gpu", gpu_steps(), gpu_tail, CodeKind::ir, emit_ir, [](const Target &) {}}};
   for (const Backend &b : table)
     if (b.name == name) return b;
   internal_error(__FILE__, __LINE__, cat("no back end is called ", name));

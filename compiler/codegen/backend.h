@@ -28,7 +28,7 @@ struct Backend {
   }
 };
 
-/// Returns the back end "llvm", "interp" or "interp_lowered"; throws an internal error for other names.
+/// Returns the back end "llvm", "interp", "interp_lowered" or "interp_gpu"; throws an internal error for other names.
 const Backend &find_backend(std::string_view name);
 
 }  // namespace kw

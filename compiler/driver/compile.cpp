@@ -190,6 +190,7 @@ std::vector<std::string> dump_names() {
   plain.body = Body::plain;
   debug.debug = true;
   for (const CodegenOptions &options : {CodegenOptions{}, plain, debug}) add_stages(options, "llvm", out);
+  add_stages({}, "interp_gpu", out);
   out.insert(out.end(), {"emit", "all"});
   return out;
 }

@@ -18,12 +18,6 @@ void peel_and_unroll(LoopNest &nest) {
   if (peel_boundaries(nest)) unroll_small_loops(nest);
 }
 
-/// Adapts a step that does not ask the target.
-template <void (*step)(LoopNest &)>
-void for_any(LoopNest &nest, const Target &) {
-  step(nest);
-}
-
 constexpr ScheduleStep steps[] = {
     {"distribute_reductions", for_any<distribute_reductions>},
     {"split_index_sets", for_any<split_index_sets>},

@@ -21,6 +21,12 @@ struct ScheduleStep {
   bool reads_all = true;
 };
 
+/// Adapts a step that does not ask the target.
+template <void (*step)(LoopNest &)>
+void for_any(LoopNest &nest, const Target &) {
+  step(nest);
+}
+
 struct Schedule {
   Func func;                            ///< the scheduled function
   std::vector<AppliedDirective> steps;  ///< its directives in their order, if they are recorded

@@ -388,8 +388,10 @@ Stmt step_out(const For &n, const Stmt &s) {
 
 }  // namespace
 
-Func hoist_checks(const Func &f, const Target &) {
-  if (!has_check(f.body)) return f;
+Func hoist_checks(const Func &f, const Target &target) {
+  // On GPUs the loops around a check are to be launched as one, so nothing may stand between them. Numbers of
+  // iterations tell the order of faults there.
+  if (!has_check(f.body) || target.is_gpu()) return f;
   Func out = run_checks_early(f);
   out.body = rewrite(out.body, [](const For &n, const Stmt &s) { return step_out(n, s); });
   return out;

@@ -19,7 +19,8 @@ from kernelwright import _core, _core_testing
 from kernelwright.errors import KernelError
 
 CASES = corpus.load()
-LOWERED = ("interp:avx2", "interp:avx512")  # the IR that the emitter gets for these machines
+# the IR that the emitters get for these machines
+LOWERED = ("interp:avx2", "interp:avx512", "interp:sm_90")
 
 
 def _bits(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -125,10 +126,10 @@ if "asan" in os.environ.get("LD_PRELOAD", ""):
 PASSES = set(_core.set_debug("dump:after=?").rpartition(": ")[2].split(", ")) - {"emit", "all"}
 
 
-def _dumped(case: corpus.Case, options: dict[str, bool], folder: Path) -> dict[str, str]:
+def _dumped(case: corpus.Case, options: dict[str, bool], folder: Path, words: str = "") -> dict[str, str]:
     """The IR after every stage that the core runs for a kernel, by one compilation."""
     arguments = case.make(np.random.default_rng(0))
-    with kw.debug("verify=each", dump_after="all", dump_dir=folder):
+    with kw.debug(f"verify=each; {words}", dump_after="all", dump_dir=folder):
         final = kw.kernel(**options)(case.fn).ir(*arguments, stage="final")
     texts = {path.name.split(".")[2]: path.read_text() for path in folder.iterdir()}
     assert final in texts.values()
@@ -138,8 +139,8 @@ def _dumped(case: corpus.Case, options: dict[str, bool], folder: Path) -> dict[s
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_printed_ir_parses_back_after_every_pass(case: corpus.Case, tmp_path: Path) -> None:
     seen: set[str] = set()
-    for n, options in enumerate(VARIANTS):
-        texts = _dumped(case, options, tmp_path / str(n))
+    for n, (options, words) in enumerate([*((v, "") for v in VARIANTS), ({}, "interp:sm_90")]):
+        texts = _dumped(case, options, tmp_path / str(n), words)
         seen |= texts.keys()
         for stage, text in texts.items():
             printed, error, same = _core_testing.round_trip(text)

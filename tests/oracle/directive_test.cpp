@@ -124,13 +124,14 @@ Stmt in_lockstep(const For &n, const Stmt &s) {
   return let(lo, n.lo, let(groups, binary(BinOp::floor_div, span, const_int(width)), out));
 }
 
-/// Parallel loops from the last iteration to the first, and groups of iterations of vector loops statement by
-/// statement, all reads of a statement before its writes.
+/// Parallel and grid loops from the last iteration to the first, and groups of iterations of vector loops
+/// statement by statement, all reads of a statement before its writes.
 Func in_other_order(const Func &f) {
   Func out = f;
   out.body = rewrite(f.body, [](const For &n, const Stmt &s) {
     if (n.kind == ForKind::vector) return in_lockstep(n, s);
-    if (n.kind != ForKind::parallel || counts_lanes(n)) return s;
+    bool is_ordered = n.kind != ForKind::parallel && n.kind != ForKind::grid;
+    if (is_ordered || counts_lanes(n)) return s;
     bool up = n.step > 0;
     Sym count = make_sym(SymKind::local, DType::i64, "count"), k = make_sym(SymKind::iter, DType::i64, "k");
     Sym lo = make_sym(SymKind::local, DType::i64, "lo");
@@ -205,6 +206,7 @@ class DirectiveMaker {
     if (verb == AssumeRows::name) return rows(loop);
     if (verb == Flatten::name) return Flatten{loop};
     if (verb == Collapse::name) return Collapse{loop};
+    if (verb == Grid::name) return Grid{loop, size()};
     if (verb != Parallel::name) return of_scalar(verb, loop, counting);
     return Parallel{loop, random_() % 4 ? 0 : size(), random_() % 4 ? 0 : size()};
   }

@@ -140,6 +140,11 @@ class Apply {
     changed.kind = ForKind::vector, changed.how.vector_width = static_cast<uint32_t>(d.width);
     return {{loop_like(s, std::move(changed))}};
   }
+  StatementList in_place_of(const Stmt &s, const Grid &d) const {
+    For changed = *as<For>(with_own(s, scalars_of_iterations()));
+    changed.kind = ForKind::grid, changed.how.per_block = static_cast<uint32_t>(d.per_block);
+    return {{loop_like(s, std::move(changed))}};
+  }
 
   template <class D>
   static Stmt planned(const Stmt &s, const D &d) {

@@ -152,11 +152,17 @@ struct Collapse {
   static constexpr std::string_view name = "collapse";
   uint32_t loop = 0;
 };
+/// grid LOOP by N: launches the iterations on a GPU, in blocks of N threads.
+struct Grid {
+  static constexpr std::string_view name = "grid";
+  uint32_t loop = 0;
+  int64_t per_block = 0;
+};
 
 using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
-                 Transpose, AssumeRows, Flatten, Collapse>;
+                 Transpose, AssumeRows, Flatten, Collapse, Grid>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>

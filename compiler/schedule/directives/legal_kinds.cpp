@@ -131,6 +131,16 @@ Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const
   return shares ? inapplicable("it stores to a scalar that is made outside it") : v;
 }
 
+/// Checks stay in their order: of the faults of a launch, the one that the serial loop meets first is raised.
+Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPlace &place, bool shown) {
+  const For &n = *as<For>(place.at);
+  if (counts_lanes(n)) return inapplicable("the order of a sum in it is fixed", place.at.loc());
+  Verdict v = by_dependences(f, nest, Claim::parallel, d.loop, place, shown,
+                             [](const Verdict &one) { return one.shared.empty(); });
+  bool shares = v.ok() && writes_outer_scalar(n.body, private_scalars(f, nest, d.loop));
+  return shares ? inapplicable("it stores to a scalar that is made outside it") : v;
+}
+
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,
                         bool shown) {
   const For &n = *as<For>(place.at);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analysis/gpu/launch_form.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
 #include "analysis/vector/register_transpose.h"
@@ -30,6 +31,7 @@ namespace {
 // Limits of the numbers in directives, so that no directive makes code or arrays without end. Chosen.
 constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10, most_written = 512;
 constexpr int64_t most_block = int64_t{1} << 30;  // sums of iterators and blocks stay far from 2^63
+constexpr int64_t most_threads_of_block = 1024;   // of a block, on every GPU (CUDA C++ Programming Guide)
 constexpr uint16_t deepest = 800;           // of a tree that may grow: directives add levels, up to max_depth
 constexpr size_t most_statements = 20'000;  // of a function after copies of loop bodies. Chosen
 
@@ -45,6 +47,7 @@ struct Effect {
 
 constexpr Effect effect_of(const Parallel &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Vectorize &) { return {.only_marks = true}; }
+constexpr Effect effect_of(const Grid &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Split &) { return {.takes_continues = true, .copies = true}; }
 constexpr Effect effect_of(const Reorder &) { return {.takes_continues = true, .moves = true}; }
 Effect effect_of(const Tile &d) { return {.takes_continues = true, .moves = d.loops.size() > 1}; }
@@ -159,7 +162,18 @@ class Preconditions {
 
   Inapplicable check(const Parallel &d) const {
     bool fits = d.block >= 0 && d.block <= most_block && d.chunk >= 0 && d.chunk <= most_block;
+    if (is_inside(d.loop, ForKind::grid) || holds_grid(loop().body))
+      return here("a grid loop is around it or in it");
     return fits ? Inapplicable{} : here("the size is too small or too large");
+  }
+  Inapplicable check(const Grid &d) const {
+    if (d.per_block < 1 || d.per_block > most_threads_of_block) return here("a block has 1 to 1,024 threads");
+    bool is_outer = true;
+    walk(loop().body, [&](const For &n, const Stmt &) { is_outer = is_outer && n.kind == ForKind::serial; });
+    if (!is_outer) return here("a loop in it has its kind already");
+    return launchable_loops(f_).count(&loop())
+               ? Inapplicable{}
+               : here("its bounds, or those around it, are known on the device only");
   }
   Inapplicable check(const Vectorize &d) const {
     bool fits = d.width >= 2 && d.width <= int64_t{max_vector_width} && (d.width & (d.width - 1)) == 0;
@@ -223,6 +237,7 @@ class Preconditions {
   }
 
   Inapplicable check(const Unroll &d) const {
+    if (d.count && holds_grid(loop().body)) return here("a grid loop is in it");
     if (has_jump(loop().body) && jumps_of(loop().body).any()) return here("a jump stands in it");
     if (d.count) {
       for (uint32_t l = d.loop; l != NestLoop::no_loop; l = nest_.loops[l].parent)

@@ -7,6 +7,13 @@
 
 namespace kw {
 
+/// Moves what depends on values of a device into the launches: the host of a GPU cannot read these values
+/// (analysis/gpu/launch_form). A value that several launches use becomes a cell.
+///     x = a[0]; for i in grid(0, n): c[i] = x         →   x[()] = a[0]; for i in grid(0, n): c[i] = x[()]
+///     if a[0] > 1: for i in grid(0, n): c[i] = 2      →   runs[()] = a[0] > 1; for i in grid(0, n): if
+///     runs[()]: c[i] = 2
+Func form_launches(const Func &f, const Target &);
+
 /// Lowers sums and products in the order `lanes` (language.md 3) to explicit code over 64 accumulators L:
 ///     s[x] += t @ lanes   in its band   →   if n < 64: s[x] += t   else: L[k % 64] += t
 /// k is the iteration number in the band, n the trip count. Every 4,096 iterations L folds 32, 16, … 1 into a

@@ -21,9 +21,9 @@ BACKEND_FOLDERS: dict[str, tuple[str, ...]] = {"llvm": ("values", "emit")}
 
 # The folders inside a module, each seeing only those before it; the module's name is its root (design.md 3).
 FOLDERS: dict[str, tuple[str, ...]] = {
-    "analysis": ("analysis", "nest", "vector", "work"),
+    "analysis": ("analysis", "gpu", "nest", "vector", "work"),
     "transform": ("transform", "math", "lowering"),
-    "schedule": ("tree", "directives", "steps", "cpu", "schedule"),
+    "schedule": ("tree", "directives", "steps", "cpu", "gpu", "schedule"),
     "codegen": ("interp", *BACKEND_FOLDERS["llvm"], "llvm", "cuda", "codegen"),
     "frontend": ("frontend", "sema", "lower"),
     "runtime": (

@@ -1,5 +1,5 @@
-// The schedules of the kernels in tests/golden/kernels.py for two kinds of processors, line by line, and what
-// each step alone adds to them. BLESS=1 writes them anew.
+// The schedules of the kernels in tests/golden/kernels.py for two kinds of processors and a GPU, line by
+// line, and what each step alone adds to them. BLESS=1 writes them anew.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include "driver/pipeline.h"
 #include "ir/print.h"
 #include "schedule/choose_cpu.h"
+#include "schedule/choose_gpu.h"
 #include "schedule/replay.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
@@ -60,10 +61,11 @@ std::vector<Func> kernels_for(const Target &target) {
 /// The directives of each kernel, under its name.
 std::string schedules(const Target &target) {
   std::string out;
+  std::span<const ScheduleStep> steps = target.is_gpu() ? gpu_steps() : cpu_steps();
   for (const Func &f : kernels_for(target)) {
     out += cat(f.name, "\n");
-    Schedule chosen = run_schedule(f, target, cpu_steps(), true);
-    EXPECT_EQ(print(run_schedule(f, target, cpu_steps(), false).func), print(chosen.func));
+    Schedule chosen = run_schedule(f, target, steps, true);
+    EXPECT_EQ(print(run_schedule(f, target, steps, false).func), print(chosen.func));
     EXPECT_TRUE(chosen.func.warnings.empty()) << f.name;  // W409: no step of its own is refused
     std::vector<std::string> lines = texts_of(chosen.steps);
     EXPECT_EQ(unit::replay_error(f, lines, chosen.func), "") << f.name;
@@ -114,6 +116,8 @@ const Target avx512{"x86_64-unknown-linux-gnu",
 TEST(GoldenSchedules, avx2) { expect_golden("avx2", schedules(avx2)); }
 
 TEST(GoldenSchedules, avx512) { expect_golden("avx512", schedules(avx512)); }
+
+TEST(GoldenSchedules, sm_90) { expect_golden("sm_90", schedules(*target_of_class("sm_90"))); }
 
 TEST(GoldenSchedules, of_each_step) { expect_golden("steps", added_by_each_step(avx512)); }
 

@@ -1,0 +1,24 @@
+// The table of steps.
+#include "schedule/choose_gpu.h"
+
+#include "schedule/gpu/steps.h"
+#include "schedule/steps/steps.h"
+#include "schedule/steps/unroll_hints.h"
+
+namespace kw {
+
+namespace {
+
+constexpr ScheduleStep steps[] = {
+    {"fuse_loops", for_any<fuse_loops>},
+    {"unroll_small_loops", for_any<unroll_small_loops>},
+    {"permute_loops", for_any<permute_loops>},
+    {"map_grids", map_grids, false},
+    {"unroll_hints", for_any<unroll_hinted>, false},
+};
+
+}  // namespace
+
+std::span<const ScheduleStep> gpu_steps() { return steps; }
+
+}  // namespace kw

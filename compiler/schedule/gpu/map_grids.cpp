@@ -1,0 +1,115 @@
+// Goes down each path of the nest to the first loop that may be launched.
+#include "schedule/gpu/steps.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "analysis/gpu/launch_form.h"
+#include "analysis/nest/access_stride.h"
+#include "analysis/nest/trip_counts.h"
+#include "ir/loops.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+/// Iterations that fill a warp. A loop that surely has fewer does not pay for a launch of its own.
+constexpr uint64_t warp = 32;
+/// Threads of a block. Chosen: eight and four warps; a multiprocessor holds 2,048 threads in 32 blocks or
+/// fewer.
+constexpr int64_t threads_of_line = 256, threads_of_row = 128;
+
+bool is_surely_small(const For &n) {
+  auto trips = most_trips(n);
+  return trips && *trips < warp;
+}
+
+/// Chooses the outermost loops to launch.
+class GridChooser {
+ public:
+  explicit GridChooser(const LoopNest &nest) : nest_(nest) {
+    const std::vector<NestLoop> &loops = nest.nest().loops;
+    for (uint32_t l = 0; l < loops.size(); ++l)
+      if (loops[l].loop) numbers_[loops[l].loop] = l;
+  }
+
+  /// Returns the iterators of the chosen loops in source order.
+  std::vector<Sym> run() {
+    block(nest_.region());
+    return std::move(chosen_);
+  }
+
+ private:
+  void block(const Stmt &root) {
+    for_each_in_block(root, [&](const Stmt &s) {
+      if (const For *n = as<For>(s))
+        loop(*n);
+      else
+        for_each_block(s, [&](const Stmt &inner) { block(inner); });
+    });
+  }
+
+  /// A small loop is launched if it stands in no loop of the host and no larger loop in it can be launched.
+  void loop(const For &n) {
+    if (n.kind != ForKind::serial) return;
+    bool fits = n.hint != Hint::serial && nest_.legal(Grid{numbers_.at(&n), 1}).ok();
+    bool small = is_surely_small(n);
+    if (fits && !small) return chosen_.push_back(n.iter);
+    size_t before = chosen_.size();
+    ++host_loops_;
+    block(n.body);
+    --host_loops_;
+    if (fits && chosen_.size() == before && !host_loops_) chosen_.push_back(n.iter);
+  }
+
+  const LoopNest &nest_;
+  std::unordered_map<const For *, uint32_t> numbers_;
+  std::vector<Sym> chosen_;
+  int host_loops_ = 0;
+};
+
+/// Returns the loop that is all of a loop, unless it surely has few iterations.
+const For *row_in(const For &n) {
+  const For *inner = only_loop(n.body);
+  return inner && inner->hint != Hint::serial && !is_surely_small(*inner) ? inner : nullptr;
+}
+
+/// Returns the iterators of the loops that can be launched together, from an outermost one inwards.
+std::vector<Sym> loops_of_launch(const LoopNest &nest, const Sym &outer) {
+  LoopNest trial = nest;
+  trial.record(false);
+  std::vector<Sym> out;
+  for (Sym iter = outer; iter;) {
+    uint32_t loop = *find_loop(trial.nest(), iter);
+    if (!trial.try_apply(Grid{loop, 1}).ok()) break;
+    out.push_back(iter);
+    const For *row = row_in(*trial.nest().loops[*find_loop(trial.nest(), iter)].loop);
+    iter = row ? row->iter : Sym{};
+  }
+  return out;
+}
+
+/// Chooses for each loop alone if the nest is too large to be analysed as one.
+void map_in_parts(LoopNest &nest, const Target &target) {
+  nest.reject("analysis of all loops together", "the kernel is too large: each loop is launched alone");
+  std::vector<LoopAlone> parts = nest.loops_alone();
+  for (LoopAlone &part : parts) map_grids(part.nest, target);
+  nest.take_parts(parts);
+}
+
+}  // namespace
+
+void map_grids(LoopNest &nest, const Target &target) {
+  if (!nest.nest().complete) return map_in_parts(nest, target);
+  for (const Sym &outer : GridChooser(nest).run()) {
+    std::vector<Sym> loops = loops_of_launch(nest, outer);
+    for (const Sym &iter : loops) {
+      bool is_innermost = iter == loops.back();
+      int64_t threads = !is_innermost ? 1 : loops.size() == 1 ? threads_of_line : threads_of_row;
+      nest.try_apply(Grid{*find_loop(nest.nest(), iter), threads});
+    }
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,15 @@
+// The steps of a schedule for GPUs, in the order of the table in schedule/choose_gpu. Each step applies
+// directives to a nest.
+#pragma once
+
+#include "schedule/directives/loop_nest.h"
+#include "support/target.h"
+
+namespace kw {
+
+/// Launches loops whose iterations may run in any order: the outermost such loop on each path, with the loops
+/// that are all of it, up to three. Loops around them run on the host. What remains runs in one thread.
+///     for i: for j: c[i, j] = …   →   for i in grid: for j in grid(per_block=128): c[i, j] = …
+void map_grids(LoopNest &nest, const Target &target);
+
+}  // namespace kw

@@ -1,0 +1,99 @@
+// Rewrites the statements around grid loops from the outside in.
+#include "transform/lowering/passes.h"
+
+#include "analysis/gpu/launch_form.h"
+#include "ir/build.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "support/diagnostic.h"
+#include "transform/copy.h"
+
+namespace kw {
+
+namespace {
+
+Buf cell_for(DType t, const std::string &name, Loc loc) {
+  return make_buf(make_sym(SymKind::buffer, t, name, loc), {}, Space::registers);
+}
+
+/// Returns the launches and host statements of `s`, each executed only if the cell is true. No statement of
+/// the host has an effect of its own, so only launches test it.
+Stmt guarded(const Stmt &s, const Expr &runs) {
+  if (!holds_grid(s)) return if_else(runs, s, {}, s.loc());
+  if (const Let *n = as<Let>(s)) return let(n->sym, n->value, guarded(n->body, runs), s.loc());
+  if (const Alloc *n = as<Alloc>(s)) return alloc(n->buf, n->fill, guarded(n->body, runs), s.loc());
+  if (const If *n = as<If>(s))
+    return if_else(n->cond, guarded(n->yes, runs), n->no ? guarded(n->no, runs) : Stmt{}, s.loc());
+  if (const While *n = as<While>(s))
+    return make_stmt(s.loc(), While{logic(true, runs, n->cond, n->cond.loc()), n->body});
+  if (const Seq *n = as<Seq>(s)) {
+    std::vector<Stmt> items;
+    for (const Stmt &item : n->items) items.push_back(guarded(item, runs));
+    return seq(std::move(items), s.loc());
+  }
+  For loop = *as<For>(s);
+  bool is_innermost = loop.kind == ForKind::grid && !holds_grid(loop.body);
+  loop.body = is_innermost ? if_else(runs, loop.body, {}, loop.body.loc()) : guarded(loop.body, runs);
+  return for_loop(std::move(loop), s.loc());
+}
+
+class LaunchFormer {
+ public:
+  explicit LaunchFormer(const Func &f) : host_(f) {}
+
+  Stmt form(const Stmt &s) {
+    if (!s || !holds_grid(s)) return s;
+    if (const Let *n = as<Let>(s)) return named_value(*n, s);
+    if (const Alloc *n = as<Alloc>(s)) return alloc(n->buf, n->fill, form(n->body), s.loc());
+    if (const If *n = as<If>(s)) return branch(*n, s);
+    if (const While *n = as<While>(s)) return make_stmt(s.loc(), While{n->cond, form(n->body)});
+    if (const Seq *n = as<Seq>(s)) {
+      std::vector<Stmt> items;
+      for (const Stmt &item : n->items) items.push_back(form(item));
+      return seq(std::move(items), s.loc());
+    }
+    For loop = *as<For>(s);
+    if (loop.kind == ForKind::grid) return s;
+    host_.add(loop.iter);
+    loop.body = form(loop.body);
+    host_.remove(loop.iter);
+    return for_loop(std::move(loop), s.loc());
+  }
+
+ private:
+  Stmt named_value(const Let &n, const Stmt &s) {
+    if (host_.holds(n.value)) {
+      host_.add(n.sym);
+      return let(n.sym, n.value, form(n.body), s.loc());
+    }
+    Buf cell = cell_for(n.sym->dtype, n.sym->name, n.sym->loc);
+    Substitution with;
+    with.values[n.sym.get()] = load(cell, {}, n.sym->loc);
+    Stmt body = form(substituted(n.body, with));
+    return alloc(cell, Fill::none, seq({store(cell, {}, n.value, s.loc()), body}), s.loc());
+  }
+
+  Stmt branch(const If &n, const Stmt &s) {
+    if (host_.holds(n.cond)) return if_else(n.cond, form(n.yes), form(n.no), s.loc());
+    Buf cell = cell_for(DType::b1, "runs", s.loc());
+    Expr runs = load(cell, {}, n.cond.loc());
+    std::vector<Stmt> items{store(cell, {}, n.cond, s.loc()), guarded(form(n.yes), runs)};
+    if (n.no) items.push_back(guarded(form(n.no), unary(UnOp::logical_not, runs)));
+    return alloc(cell, Fill::none, seq(std::move(items)), s.loc());
+  }
+
+  HostValues host_;
+};
+
+}  // namespace
+
+Func form_launches(const Func &f, const Target &) {
+  if (!holds_grid(f.body)) return f;
+  Func out = f;
+  out.body = LaunchFormer(f).form(f.body);
+  std::string error = launch_form_error(out);
+  ensure(error.empty(), error);
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,79 @@
+// Which loops of known kernels are launched, and in blocks of how many threads.
+#include <gtest/gtest.h>
+
+#include "driver/pipeline.h"
+#include "ir/walk.h"
+#include "schedule/choose_gpu.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+Func scheduled(std::string_view lines) {
+  std::string text = "def f(a, b, v, w):\n";
+  for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
+  Signature s =
+      unit::signature({unit::tensor(2), unit::tensor(2), unit::tensor(1), unit::tensor(1, DType::i64)});
+  Target target = *target_of_class("sm_90");
+  Func f = run_pipeline(unit::kernel(text + "  return a, v, w\n", s, {}), {}, target);
+  Schedule out = run_schedule(f, target, gpu_steps(), true);
+  EXPECT_TRUE(out.func.warnings.empty());
+  return out.func;
+}
+
+/// "j/128": the launched loops of a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], and their threads.
+std::string launched(std::string_view lines) {
+  std::vector<std::string> out;
+  walk(scheduled(lines).body, [&](const For &n, const Stmt &) {
+    if (n.kind == ForKind::grid) out.push_back(cat(n.iter->name, "/", n.how.per_block));
+  });
+  return join_text(out, " ");
+}
+
+TEST(MapGrids, a_nest_is_one_launch) {
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] += 1.0"), "i/256");
+  EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[i, j]"),
+            "i/1 j/128");
+  // unit stride comes innermost
+  EXPECT_EQ(launched("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    a[i, j] += 1.0"),
+            "i/1 j/128");
+}
+
+TEST(MapGrids, serial_loops_stay_in_the_threads) {
+  EXPECT_EQ(
+      launched("for i in range(v.shape[0]):\n  s = 0.0\n  for j in range(a.shape[1]):\n    s += a[i, j]\n"
+               "  v[i] = s"),
+      "i/256");
+}
+
+TEST(MapGrids, loops_that_stay_serial_run_on_the_host) {
+  EXPECT_EQ(launched("for k in range(a.shape[0]):\n  for i in range(a.shape[0]):\n"
+                     "    for j in range(a.shape[0]):\n      a[i, j] = min(a[i, j], a[i, k] + a[k, j])"),
+            "");  // row and column k are read and written
+  EXPECT_EQ(launched("for t in range(w.shape[0]):\n  for j in range(v.shape[0]):\n    v[j] = v[j] * 2.0 + t"),
+            "j/256");
+  EXPECT_EQ(launched("for t in range(w.shape[0]):\n  for j in range(8):\n    v[j] = v[j] * 2.0 + t"),
+            "j/256");
+}
+
+TEST(MapGrids, a_sum_over_everything_stays_in_one_thread) {
+  EXPECT_EQ(launched("s = 0.0\nfor i in range(v.shape[0]):\n  s += v[i]\nv[0] = s"), "");
+  EXPECT_EQ(launched("for i in range(1, v.shape[0]):\n  v[i] += v[i - 1]"), "");
+}
+
+TEST(MapGrids, checks_stay_in_the_threads) {
+  EXPECT_EQ(launched("for i in range(w.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[w[i], j]"),
+            "i/1 j/128");
+}
+
+TEST(MapGrids, a_hint_keeps_a_loop_serial) {
+  EXPECT_EQ(launched("for i in serial(v.shape[0]):\n  v[i] += 1.0"), "");
+}
+
+TEST(MapGrids, loops_of_the_device_are_launched_from_loops_of_the_host_alone) {
+  EXPECT_EQ(launched("for i in range(w[0]):\n  for j in range(v.shape[0]):\n    v[j] = v[j] * 2.0 + i"), "");
+}
+
+}  // namespace
+}  // namespace kw
