@@ -287,14 +287,15 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
   parse(r, source, p);
   CompileInput input = input_of(r, p);
   return resolving(p.sources, [&]() -> std::string {
-    // LLVM's own stages start from the last stage of the passes
-    bool machine = stage == "llvm" || stage == "asm";
+    // The stages of code generation start from the last stage of the passes.
+    bool machine = stage == "llvm" || stage == "asm" || stage == "cuda";
     auto f = func_at_stage(p.func, input, machine ? "final" : stage);
     if (!f) {
       std::string known = join_text(stage_names(input), ", ");
       throw std::invalid_argument(cat("no stage is called '", stage, "'; the stages are ", known));
     }
     if (!machine) return print(*f);
+    if (stage == "cuda") return cuda_text(emit_launches(*f, r.target).bytes);
     return call_llvm(*f, r.target, stage == "llvm" ? LlvmWant::ir : LlvmWant::assembly);
   });
 }

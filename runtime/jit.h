@@ -95,8 +95,9 @@ Jit &process_jit();
 /// Compiles a request to an artifact, which is neither stored nor loaded. Throws ResolvedError.
 Artifact compile_request(const Request &r, const SourceText &source);
 
-/// Returns one stage of a kernel as text: "llvm", "asm", or IR after a stage of stage_names
-/// (driver/compile.h). Throws ResolvedError, and std::invalid_argument for other stages.
+/// Returns one stage of a kernel as text: "llvm", "asm", for a request of the back end "cuda" also "cuda", or
+/// IR after a stage of stage_names (driver/compile.h). Throws ResolvedError, and std::invalid_argument for
+/// other stages.
 std::string inspect(const Request &r, const SourceText &source, std::string_view stage);
 
 /// A finding with its location: a line as in Resolved, of a text.

@@ -30,6 +30,10 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, const 
     error = "a library, not a kernel";
     return nullptr;
   }
+  if (artifact.code_kind == CodeKind::cuda) {
+    error = "code for a GPU, not for this processor";
+    return nullptr;
+  }
   if (artifact.code_kind == CodeKind::ir) {
     kernel->ir_ = parse_ir_text(artifact.code, error);
     if (!kernel->ir_) return nullptr;

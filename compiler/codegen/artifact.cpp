@@ -17,11 +17,26 @@ constexpr size_t header_size = 4 + 4 + 8 + 16 + 4;
 // Limits of a reader: more than any kernel has, and little enough that no entry makes a message of many
 // megabytes, whoever wrote it.
 constexpr size_t most_params = max_args + max_outputs, most_sites = size_t{1} << 20, most_notes = 1024,
+                 // Launches of one kernel, and values that a launch receives. Chosen.
+    most_kernels = 1 << 12, most_kernel_params = 1 << 10,
                  // Bytes of a name, a text and a source line; more means that the artifact is corrupt.
                  // Chosen.
     most_name = 4096, most_text = 64 << 10, most_line = 4 << 20;
 
-enum class Section : uint32_t { key = 1, sig, prog, sites, diag, elf, ir, explain, from, library };
+enum class Section : uint32_t {
+  key = 1,
+  sig,
+  prog,
+  sites,
+  diag,
+  elf,
+  ir,
+  explain,
+  from,
+  library,
+  cuda,
+  launch
+};
 
 /// Encodes the parameters and results. The readers below take the same fields in the same order. A change of
 /// one side needs a change of the other and a new artifact_version.
@@ -241,6 +256,46 @@ bool read_program(std::string_view bytes, EntryProgram &p) {
   return known && r.ok() && r.at_end();
 }
 
+/// Threads of a block, on every GPU (CUDA C++ Programming Guide).
+constexpr uint32_t most_threads = 1024;
+
+/// Encodes the records of the kernels and the stack code of the host.
+std::string launch_bytes(const LaunchProgram &p) {
+  ByteWriter w;
+  w.text(p.code);
+  w.u32(p.shared_bytes);
+  w.u32(static_cast<uint32_t>(p.kernels.size()));
+  for (const LaunchKernel &k : p.kernels) {
+    w.text(k.name);
+    w.u32(k.begin), w.u32(k.end), w.u32(k.threads), w.u32(k.temporaries);
+    w.u32(static_cast<uint32_t>(k.params.size()));
+    for (const CudaParam &param : k.params) w.u8(static_cast<uint8_t>(param.kind)), w.u32(param.index);
+  }
+  return w.take();
+}
+
+bool read_launches(std::string_view bytes, LaunchProgram &p) {
+  ByteReader r(bytes);
+  p.code = r.text();
+  p.shared_bytes = r.u32();
+  // A kernel has at least 24 bytes, a parameter 5.
+  p.kernels.resize(r.count(24, most_kernels));
+  for (LaunchKernel &k : p.kernels) {
+    k.name = r.text(most_name);
+    k.begin = r.u32(), k.end = r.u32(), k.threads = r.u32(), k.temporaries = r.u32();
+    if (k.begin < p.shared_bytes || k.begin > k.end || k.threads == 0 || k.threads > most_threads)
+      return false;
+    k.params.resize(r.count(5, most_kernel_params));
+    for (CudaParam &param : k.params) {
+      uint8_t kind = r.u8();
+      uint32_t index = r.u32();
+      if (kind > static_cast<uint8_t>(CudaParam::Kind::call) || index > UINT16_MAX) return false;
+      param = {static_cast<CudaParam::Kind>(kind), static_cast<uint16_t>(index)};
+    }
+  }
+  return r.ok() && r.at_end();
+}
+
 /// Parses one section into its part of the artifact. Returns false for an unknown tag or malformed bytes. The
 /// tag of the code section determines the kind of code that the artifact holds.
 bool read_section(Section tag, std::string_view bytes, Artifact &a) {
@@ -262,6 +317,11 @@ bool read_section(Section tag, std::string_view bytes, Artifact &a) {
       a.code_kind = CodeKind::library;
       a.code = bytes;
       return true;
+    case Section::cuda:
+      a.code_kind = CodeKind::cuda;
+      a.code = bytes;
+      return true;
+    case Section::launch: return read_launches(bytes, a.launches);
     case Section::explain: a.explain = bytes; return true;
     case Section::from: a.from = bytes; return true;
   }
@@ -284,8 +344,9 @@ std::string serialize(const Artifact &a) {
   section(Section::sites, site_bytes(a));
   section(Section::diag, warning_bytes(a));
   // In the order of CodeKind.
-  constexpr Section code_sections[] = {Section::elf, Section::ir, Section::library};
+  constexpr Section code_sections[] = {Section::elf, Section::ir, Section::library, Section::cuda};
   section(code_sections[static_cast<size_t>(a.code_kind)], a.code);
+  if (a.code_kind == CodeKind::cuda) section(Section::launch, launch_bytes(a.launches));
   section(Section::explain, a.explain);
   section(Section::from, a.from);
   std::string rest = body.take();
@@ -326,7 +387,9 @@ std::optional<Artifact> deserialize(std::string_view bytes) {
     std::string_view section = r.text();
     if (!r.ok() || !read_section(tag, section, a)) return std::nullopt;
   }
-  if (!r.ok() || !r.at_end()) return std::nullopt;
+  bool fits = std::all_of(a.launches.kernels.begin(), a.launches.kernels.end(),
+                          [&](const LaunchKernel &k) { return k.end <= a.code.size(); });
+  if (!r.ok() || !r.at_end() || !fits) return std::nullopt;
   return a;
 }
 

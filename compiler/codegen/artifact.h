@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/entry_program.h"
+#include "codegen/launch_program.h"
 #include "ir/func.h"
 #include "ir/signature.h"
 #include "support/diagnostic.h"
@@ -15,7 +16,7 @@
 namespace kw {
 
 /// The version of the encoding of an artifact; a part of every key.
-inline constexpr uint32_t artifact_version = 4;
+inline constexpr uint32_t artifact_version = 5;
 
 /// One parameter of the compiled function, in the order of the ABI.
 struct ParamRecord {
@@ -70,7 +71,7 @@ struct SiteRecord {
 
 /// `library` is no kernel, but a shared library that was compiled from a user's source, with its own kind of
 /// key.
-enum class CodeKind : uint8_t { elf, ir, library };
+enum class CodeKind : uint8_t { elf, ir, library, cuda };
 
 struct Artifact {
   std::string key;  ///< the preimage of the request key, readable lines
@@ -83,8 +84,9 @@ struct Artifact {
   std::vector<Resolved> warnings;
   CodeKind code_kind = CodeKind::elf;
   std::string code;
-  std::string explain;  ///< the conditions on shapes, one per line, for reports without the source
-  std::string from;     ///< build id of the producer
+  LaunchProgram launches;  ///< of code for GPUs
+  std::string explain;     ///< the conditions on shapes, one per line, for reports without the source
+  std::string from;        ///< build id of the producer
 };
 
 std::string serialize(const Artifact &a);

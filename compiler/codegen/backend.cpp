@@ -33,31 +33,36 @@ constexpr Pass cpu_tail[] = {
     {"guard_operations", guard_operations},
 };
 
-/// Lowers a scheduled function to what one thread of a GPU executes, and to launches.
+/// Lowers a scheduled function to what one thread of a GPU executes, and to launches. The emitter makes
+/// functions of the calls.
 constexpr Pass gpu_tail[] = {
-    {"form_launches", form_launches},
-    {"split_fma", split_fma},
-    {"lower_reductions", lower_reductions},
-    {"legalise_types", legalise_types},
-    {"simplify", simplify},
+    {"form_launches", form_launches},   {"split_fma", split_fma}, {"lower_reductions", lower_reductions},
+    {"legalise_types", legalise_types}, {"simplify", simplify},
 };
 
 /// Returns an ELF object. The first call opens the library of LLVM, unless open_llvm_early has done so.
-std::string emit_object(const Func &f, const Target &target, const SourcePlaces *places) {
-  return call_llvm(f, target, LlvmWant::object, places);
+EmittedCode emit_object(const Func &f, const Target &target, const SourcePlaces *places) {
+  return {call_llvm(f, target, LlvmWant::object, places)};
 }
 /// Returns the printed IR, which the interpreter's loader parses again.
-std::string emit_ir(const Func &f, const Target &, const SourcePlaces *) { return print(f); }
+EmittedCode emit_ir(const Func &f, const Target &, const SourcePlaces *) { return {print(f)}; }
+/// Returns the texts of the launches. NVRTC compiles them later, when a device is known.
+EmittedCode emit_text(const Func &f, const Target &target, const SourcePlaces *) {
+  return emit_launches(f, target);
+}
+
+void prepare_nothing(const Target &) {}
 
 }  // namespace
 
 const Backend &find_backend(std::string_view name) {
   static const Backend table[] = {
       {"llvm", cpu_steps(), cpu_tail, CodeKind::elf, emit_object, open_llvm_early},
-      {"interp", {}, {}, CodeKind::ir, emit_ir, [](const Target &) {}},
-      // The IR that machine code is made of, for tests of everything in front of the emitter.
-      {"interp_lowered", cpu_steps(), cpu_tail, CodeKind::ir, emit_ir, [](const Target &) {}},
-      {"interp_gpu", gpu_steps(), gpu_tail, CodeKind::ir, emit_ir, [](const Target &) {}}};
+      {"cuda", gpu_steps(), gpu_tail, CodeKind::cuda, emit_text, prepare_nothing},
+      {"interp", {}, {}, CodeKind::ir, emit_ir, prepare_nothing},
+      // The IR that machine code and launches are made of, for tests of everything in front of an emitter.
+      {"interp_lowered", cpu_steps(), cpu_tail, CodeKind::ir, emit_ir, prepare_nothing},
+      {"interp_gpu", gpu_steps(), gpu_tail, CodeKind::ir, emit_ir, prepare_nothing}};
   for (const Backend &b : table)
     if (b.name == name) return b;
   internal_error(__FILE__, __LINE__, cat("no back end is called ", name));

@@ -1,5 +1,5 @@
 // A back end: its name, the steps of its scheduler, its lowering passes, and one function that turns IR into
-// bytes. The table is literal; back ends never see each other.
+// code. The table is literal; back ends never see each other.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ struct Backend {
   std::span<const ScheduleStep> steps;  ///< scheduling steps; none: loops run as they are written
   std::span<const Pass> lowering;
   CodeKind code_kind;
-  /// Returns the bytes of the artifact's code section; with places, with line tables. Throws CompileError.
-  std::string (*emit)(const Func &, const Target &, const SourcePlaces *);
+  /// Returns the code of the artifact; with places, with line tables. Throws CompileError.
+  EmittedCode (*emit)(const Func &, const Target &, const SourcePlaces *);
   /// Starts set-up that takes time, shortly before a compile; returns at once.
   void (*prepare)(const Target &);
 
@@ -28,7 +28,8 @@ struct Backend {
   }
 };
 
-/// Returns the back end "llvm", "interp", "interp_lowered" or "interp_gpu"; throws an internal error for other names.
+/// Returns the back end "llvm", "interp", "interp_lowered", "interp_gpu" or "cuda"; throws an internal error
+/// for other names.
 const Backend &find_backend(std::string_view name);
 
 }  // namespace kw

@@ -190,7 +190,7 @@ std::vector<std::string> dump_names() {
   plain.body = Body::plain;
   debug.debug = true;
   for (const CodegenOptions &options : {CodegenOptions{}, plain, debug}) add_stages(options, "llvm", out);
-  add_stages({}, "interp_gpu", out);
+  add_stages({}, "cuda", out);
   out.insert(out.end(), {"emit", "all"});
   return out;
 }
@@ -210,7 +210,8 @@ static Func emit(const Func &source, const Func &safe, const CompileInput &input
   StageClock emitting;
   a.code_kind = backend.code_kind;
   SourcePlaces places{input.sources, input.places};
-  a.code = backend.emit(ready, input.target, input.places.empty() ? nullptr : &places);
+  EmittedCode code = backend.emit(ready, input.target, input.places.empty() ? nullptr : &places);
+  a.code = std::move(code.bytes), a.launches = std::move(code.launches);
   report_stage("emit", ready, emitting.ms());
   return ready;
 }

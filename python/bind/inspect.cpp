@@ -122,6 +122,13 @@ py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceTex
 
 }  // namespace
 
+/// Returns the message for a name that is no architecture of GPUs.
+static std::string unknown_device(std::string_view name) {
+  std::vector<std::string> known;
+  for (const GpuMachine &m : gpu_machines()) known.emplace_back(m.name);
+  return cat("there is no GPU architecture '", name, "'; there are: ", join_text(known, ", "));
+}
+
 bool read_call(KernelState &k, const py::tuple &args, const py::dict &keywords, CallFrame &f) {
   std::vector<PyObject *> values;
   for (py::handle value : args) values.push_back(value.ptr());
@@ -145,7 +152,8 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   if (!given && k->last_plan && !k->parameters.names.empty()) {
     signature = k->last_plan->request.signature;
   } else if (!given && needs_arguments(*k)) {
-    ask_for_arguments(*k, stage == "llvm" || stage == "asm" ? stage : "ir");
+    bool is_machine = stage == "llvm" || stage == "asm";
+    ask_for_arguments(*k, is_machine ? stage : stage.starts_with("cuda:") ? "cuda" : "ir");
     return {};
   } else {
     bool overlaps = false;
@@ -154,7 +162,16 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   SourceText source;
   if (!signature || !k->read_source(source)) return {};
   try {
-    std::string text = inspect(k->request(*signature, Body::main), source, stage);
+    Request r = k->request(*signature, Body::main);
+    std::string_view name = stage;
+    if (constexpr std::string_view text_for = "cuda:"; name.starts_with(text_for)) {
+      std::optional<Target> target = target_of_class(name.substr(text_for.size()));
+      if (!target || !target->is_gpu())
+        throw std::invalid_argument(unknown_device(name.substr(text_for.size())));
+      r.target = *target, r.backend = "cuda";
+      name = "cuda";
+    }
+    std::string text = inspect(r, source, name);
     return py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
   } catch (const ResolvedError &e) {

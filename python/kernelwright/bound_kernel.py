@@ -60,6 +60,10 @@ class BoundKernel:
         """Returns the assembly, as `Kernel.asm`."""
         return self.__func__.asm(*self._with_instance(args, keywords), **keywords)
 
+    def cuda(self, *args: Any, device: str = "sm_90", **keywords: Any) -> str:
+        """Returns the CUDA C++ text, as `Kernel.cuda`."""
+        return self.__func__.cuda(*self._with_instance(args, keywords), device=device, **keywords)
+
     def explain(self, *args: Any, html: bool = False, **keywords: Any) -> Explanation | HtmlExplanation:
         """Returns the explanation, as `Kernel.explain`."""
         return self.__func__.explain(*self._with_instance(args, keywords), html=html, **keywords)

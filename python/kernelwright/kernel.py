@@ -101,7 +101,7 @@ def _ir(self: Kernel, *args: Any, stage: str = "lower", **keywords: Any) -> str:
     list of stages for an unknown one.
     """
     stage, args = stage_of(stage, args)
-    if stage in ("llvm", "asm"):
+    if stage in ("llvm", "asm", "cuda"):
         raise ValueError(f"ir: {stage} is no IR of ours; use .{stage}()")
     return _inspect(self, args, keywords, stage)
 
@@ -138,6 +138,13 @@ def _llvm(self: Kernel, *args: Any, **keywords: Any) -> str:
 def _asm(self: Kernel, *args: Any, **keywords: Any) -> str:
     """Returns the assembly of the compiled kernel; arguments as for `ir`."""
     return _inspect(self, args, keywords, "asm")
+
+
+def _cuda(self: Kernel, *args: Any, device: str = "sm_90", **keywords: Any) -> str:
+    """Returns the CUDA C++ text for an architecture of GPUs, which needs neither a GPU nor a part of CUDA;
+    arguments as for `ir`. Raises ValueError for an unknown architecture.
+    """
+    return _inspect(self, args, keywords, f"cuda:{device}")
 
 
 def _explain(self: Kernel, *args: Any, html: bool = False, **keywords: Any) -> Explanation | HtmlExplanation:
@@ -249,11 +256,6 @@ def _reduce(self: Kernel) -> tuple[Any, ...]:
 def _repr(self: Kernel) -> str:
     function = _core.function_of(self)
     return f"<kernel {function.__module__}.{function.__qualname__}>"
-
-
-def _cuda(self: Kernel, *_: Any, **__: Any) -> str:
-    """Returns the CUDA text of a specialization; not available yet."""
-    raise _no_gpu("cuda")
 
 
 def _ptx(self: Kernel, *_: Any, **__: Any) -> str:

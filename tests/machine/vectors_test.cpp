@@ -104,7 +104,7 @@ void expect_same(const std::string &body, std::initializer_list<uint32_t> widths
     for (const auto &[name, target] : targets()) {
       if (!target.has_fma() && body.find("fma(") != body.npos) continue;  // the front end makes none
       Func ready = run_passes(llvm.lowering, f, target);
-      LoadedObject object = load_object(llvm.emit(ready, target, nullptr), "kw_entry");
+      LoadedObject object = load_object(llvm.emit(ready, target, nullptr).bytes, "kw_entry");
       ASSERT_EQ(object.error, "");
       for (int64_t n : {1, 2, 3, 7, 8, 9, 16, 17, 31, 63, 64, 65, 130, 4096, 4161}) {
         if (unit::every_nth > 1 && n > 65) continue;  // sanitizers see the same code in fewer iterations

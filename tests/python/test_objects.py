@@ -318,12 +318,24 @@ def test_inspection() -> None:
     assert fresh.check() is None
 
 
-@pytest.mark.parametrize("method", ["cuda", "ptx"])
-def test_texts_of_gpu_kernels_are_not_available_yet(method: str) -> None:
+def test_the_cuda_text_of_a_kernel_needs_no_gpu() -> None:
+    text = add.cuda(ONES, ONES)
+    assert text == add.cuda("f32[:]", "f32[:]", device="sm_90") == add.cuda(ONES, ONES, device="sm_120")
+    kernel = text[text.index("KW_KERNEL(256)") :]
+    assert kernel.startswith("KW_KERNEL(256) add_0(const f32 *__restrict__ a, const f32 *__restrict__ b, ")
+    assert "for (i64 i = kw_block(x) * 256 + kw_thread; i < a_0; i += " in kernel
+    known = "sm_80, sm_86, sm_89, sm_90, sm_100, sm_103, sm_120"
+    for device in ("sm_70", "", "cuda", "avx2"):
+        said = raised(ValueError, lambda device=device: add.cuda(ONES, ONES, device=device))
+        assert said == f"there is no GPU architecture '{device}'; there are: {known}"
+    assert raised(ValueError, lambda: add.ir("cuda")) == "ir: cuda is no IR of ours; use .cuda()"
+
+
+def test_ptx_is_not_available_yet() -> None:
     for args in ((), (ONES, ONES)):
         with pytest.raises(kw.UnsupportedError) as caught:
-            getattr(add, method)(*args)
-        said = f"kernels run on the CPU alone, `.{method}()` is not available yet"
+            add.ptx(*args)
+        said = "kernels run on the CPU alone, `.ptx()` is not available yet"
         assert (caught.value.code, caught.value.message) == ("E102", said)
         assert str(caught.value) == f"error[E102]: {said}"
 

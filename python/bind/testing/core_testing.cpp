@@ -113,7 +113,7 @@ std::tuple<py::bytes, py::bytes, std::string> scheduled_codes(const std::string 
   const Backend &backend = find_backend("llvm");
   const Target &target = kernel_target().target;
   auto code = [&](const Func &scheduled) {
-    return backend.emit(run_passes(backend.lowering, scheduled, target), target, nullptr);
+    return backend.emit(run_passes(backend.lowering, scheduled, target), target, nullptr).bytes;
   };
   Schedule chosen = backend.schedule(*f, target, true);
   Replayed again = replayed(*f, texts_of(chosen.steps));

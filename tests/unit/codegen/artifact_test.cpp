@@ -111,8 +111,9 @@ TEST(Artifact, every_field_comes_back) {
 
 /// A new field of a record breaks its binding: write it, read it, and compare it above.
 TEST(Artifact, no_field_is_forgotten) {
-  auto [key, name, params, results, tuple_of_one, program, sites, warnings, code_kind, code, explain, from] =
-      sample();
+  auto [key, name, params, results, tuple_of_one, program, sites, warnings, code_kind, code, launches,
+        explain, from] = sample();
+  EXPECT_TRUE(launches.kernels.empty());
   auto [p_name, is_tensor, dtype, rank, mode, stride_class, fill, arg, in_place] = params[0];
   auto [s_code, line, column, end_column, line_text, tensor, dim, from_end, is_unsigned, conditions, notes_of,
         of, site_message, site_rank] = sites[0];
@@ -137,6 +138,48 @@ TEST(Artifact, no_field_is_forgotten) {
   EXPECT_EQ(cat(static_cast<int>(d_code == Code::W301), d_line, d_column, d_end, d_text, message,
                 notes.size(), help.size(), extent_places.size(), d_of, notes_of.size(), of),
             "1246x = c[0]'c' may be read212311");
+}
+
+/// An artifact for GPUs: two kernels with all kinds of parameters.
+Artifact for_gpu() {
+  Artifact a = sample();
+  a.code_kind = CodeKind::cuda;
+  a.code = "one two";
+  a.launches.code = "stack code";
+  a.launches.shared_bytes = 1;
+  using enum CudaParam::Kind;
+  std::vector<CudaParam> params;
+  for (auto kind : {data, dim, scalar, iterator, slot, call}) params.push_back({kind, 300});
+  a.launches.kernels = {{"f_0", 1, 3, 256, 2, params}, {"f_1", 4, 7, 1, 0, {}}};
+  return a;
+}
+
+TEST(Artifact, launches_come_back) {
+  Artifact a = for_gpu();
+  std::optional<Artifact> b = deserialize(serialize(a));
+  ASSERT_TRUE(b);
+  EXPECT_EQ(b->code_kind, CodeKind::cuda);
+  EXPECT_EQ(b->code, a.code);
+  EXPECT_EQ(b->launches, a.launches);
+  auto [code, kernels, shared_bytes] = a.launches;
+  auto [name, begin, end, threads, temporaries, params] = kernels[0];
+  EXPECT_EQ(cat(code, name, begin, end, threads, temporaries, params.size(), shared_bytes),
+            "stack codef_013256261");
+}
+
+TEST(Artifact, launches_are_checked_when_they_are_read) {
+  auto reads = [](auto &&change) {
+    Artifact a = for_gpu();
+    change(a.launches.kernels[0]);
+    return deserialize(serialize(a)).has_value();
+  };
+  EXPECT_TRUE(reads([](LaunchKernel &) {}));
+  EXPECT_FALSE(reads([](LaunchKernel &k) { k.begin = k.end + 1; }));
+  EXPECT_FALSE(reads([](LaunchKernel &k) { k.end = 8; }));
+  EXPECT_FALSE(reads([](LaunchKernel &k) { k.begin = 0; }));
+  EXPECT_FALSE(reads([](LaunchKernel &k) { k.threads = 0; }));
+  EXPECT_FALSE(reads([](LaunchKernel &k) { k.threads = 1025; }));
+  EXPECT_FALSE(reads([](LaunchKernel &k) { k.params[0].kind = static_cast<CudaParam::Kind>(6); }));
 }
 
 TEST(Artifact, an_empty_one_comes_back_too) {

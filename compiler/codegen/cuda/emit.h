@@ -1,0 +1,63 @@
+// Emits the CUDA C++ text of one kernel: the loops of a launch, or statements that one thread executes.
+// Prints what the schedule decided and chooses nothing.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/func.h"
+#include "support/target.h"
+
+namespace kw {
+
+/// One parameter of a kernel: which value of the call it receives.
+struct CudaParam {
+  enum class Kind : uint8_t {
+    data,      ///< the array of the parameter with this number among the buffers of the function
+    dim,       ///< an extent or a stride
+    scalar,    ///< a scalar argument
+    iterator,  ///< of the loop around the launch with this number, outermost first
+    slot,      ///< the memory that launches share with this number
+    call,      ///< the record of faults, the cancel flag and the number of the call: `kw_call`
+  };
+  Kind kind;
+  uint16_t index = 0;
+
+  friend bool operator==(const CudaParam &, const CudaParam &) = default;
+};
+
+/// What a kernel is made of.
+struct CudaSource {
+  const Func &f;
+  const Target &target;
+  std::string name;
+  Stmt body;
+  std::vector<std::pair<Sym, Expr>> values{};  ///< of the host around the launch, outermost first
+  std::vector<Sym> iterators{};                ///< of the host's loops around the launch, outermost first
+  std::vector<Buf> shared{};      ///< cells and temporaries that several launches use, by their slots
+  bool may_follow_fault = false;  ///< another launch of the call may have found a fault
+};
+
+struct CudaKernel {
+  std::string name, text;
+  uint32_t threads = 1;        ///< of a block
+  std::array<Expr, 3> blocks;  ///< x, y, z: i64 over what the host knows
+  std::vector<CudaParam> params;
+  /// Bytes of a temporary for one thread, by the slots after the shared ones: i64 over what the host knows.
+  std::vector<Expr> temporaries{};
+};
+
+/// What the kernels of a program share: elementary functions, and arrays of constants.
+struct CudaShared {
+  std::vector<std::string> function_names{};
+  std::unordered_map<const BufNode *, std::string> constants{};  ///< their names
+  std::string text{};
+};
+
+/// Emits one kernel without the prelude; adds what it needs to `shared`, whose text stands before it.
+CudaKernel emit_cuda(const CudaSource &source, CudaShared &shared);
+
+}  // namespace kw

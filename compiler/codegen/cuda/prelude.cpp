@@ -1,0 +1,156 @@
+// The device prelude: the words of emitted kernels in terms of CUDA C++ and PTX. It includes nothing. A
+// header of the tests defines the same words for a host compiler (tests/gpu/emulator/shim.h).
+#include "codegen/cuda/prelude.h"
+
+namespace kw {
+
+namespace {
+
+constexpr std::string_view prelude = R"(typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned u32;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+#define KW_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+#define KW_FUNCTION static __device__ inline
+#define KW_CONSTANT static __device__ const
+#define kw_block(d) ((i64)blockIdx.d)
+#define kw_blocks(d) ((i64)gridDim.d)
+#define kw_thread ((i64)threadIdx.x)
+KW_FUNCTION i64 kw_number_of_thread() {
+  i64 block = (kw_block(z) * kw_blocks(y) + kw_block(y)) * kw_blocks(x) + kw_block(x);
+  return block * (i64)blockDim.x + kw_thread;
+}
+
+// the first fault of a call in source order; `mirror` tells the host which call failed
+struct kw_fault_record { u32 lock, is_set; u64 call, key; i64 value, bound; };
+struct kw_call { kw_fault_record *faults; volatile u64 *mirror; const volatile u32 *cancel; u64 number; };
+static __device__ __noinline__ void kw_fault(kw_call call, u64 key, i64 value, i64 bound) {
+  volatile kw_fault_record *r = call.faults;
+  while (atomicCAS(&call.faults->lock, 0u, 1u)) {}
+  __threadfence();
+  if (!r->is_set || call.number < r->call || (call.number == r->call && key < r->key)) {
+    r->call = call.number, r->key = key, r->value = value, r->bound = bound, r->is_set = 1;
+    *call.mirror = call.number;
+    __threadfence_system();
+  }
+  __threadfence();
+  atomicExch(&call.faults->lock, 0u);
+}
+KW_FUNCTION bool kw_has_failed(kw_call call) {
+  volatile kw_fault_record *r = call.faults;
+  return r->is_set && r->call == call.number;
+}
+KW_FUNCTION bool kw_is_cancelled(kw_call call, u32 turn) { return turn % 65536 == 65535 && *call.cancel; }
+KW_FUNCTION u64 kw_trips(i64 lo, i64 hi, i64 step) {
+  if (step > 0 ? lo >= hi : lo <= hi) return 0;
+  u64 span = step > 0 ? (u64)hi - (u64)lo : (u64)lo - (u64)hi, size = step > 0 ? (u64)step : 0 - (u64)step;
+  return (span - 1) / size + 1;
+}
+
+KW_FUNCTION u32 kw_bits(f32 x) { return __float_as_uint(x); }
+KW_FUNCTION u64 kw_bits(f64 x) { return (u64)__double_as_longlong(x); }
+KW_FUNCTION f32 kw_float(u32 x) { return __uint_as_float(x); }
+KW_FUNCTION f64 kw_float(u64 x) { return __longlong_as_double((i64)x); }
+KW_FUNCTION f32 kw_from_half(u16 x) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x)); return r; }
+KW_FUNCTION u16 kw_to_half(f32 x) { u16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x)); return r; }
+KW_FUNCTION u16 kw_to_bfloat(f32 x) { u16 r; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x)); return r; }
+
+// a NaN wins, and -0 is less than +0
+template <class T> KW_FUNCTION T kw_min(T a, T b) { return b < a ? b : a; }
+template <class T> KW_FUNCTION T kw_max(T a, T b) { return a < b ? b : a; }
+KW_FUNCTION f32 kw_min(f32 a, f32 b) {
+  f32 r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+KW_FUNCTION f32 kw_max(f32 a, f32 b) {
+  f32 r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+KW_FUNCTION f64 kw_min(f64 a, f64 b) {
+  if (a != a || b != b) return a != a ? a : b;
+  return a == b ? (kw_bits(a) >> 63 ? a : b) : a < b ? a : b;
+}
+KW_FUNCTION f64 kw_max(f64 a, f64 b) {
+  if (a != a || b != b) return a != a ? a : b;
+  return a == b ? (kw_bits(a) >> 63 ? b : a) : a < b ? b : a;
+}
+
+KW_FUNCTION f32 kw_fma(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
+KW_FUNCTION f64 kw_fma(f64 a, f64 b, f64 c) { return __fma_rn(a, b, c); }
+KW_FUNCTION f32 kw_sqrt(f32 x) { return __fsqrt_rn(x); }
+KW_FUNCTION f64 kw_sqrt(f64 x) { return __dsqrt_rn(x); }
+KW_FUNCTION f32 kw_floor(f32 x) { return floorf(x); }
+KW_FUNCTION f64 kw_floor(f64 x) { return floor(x); }
+KW_FUNCTION f32 kw_ceil(f32 x) { return ceilf(x); }
+KW_FUNCTION f64 kw_ceil(f64 x) { return ceil(x); }
+KW_FUNCTION f32 kw_trunc(f32 x) { return truncf(x); }
+KW_FUNCTION f64 kw_trunc(f64 x) { return trunc(x); }
+KW_FUNCTION f32 kw_round(f32 x) { return rintf(x); }
+KW_FUNCTION f64 kw_round(f64 x) { return rint(x); }
+KW_FUNCTION f32 kw_fmod(f32 x, f32 y) { return fmodf(x, y); }
+KW_FUNCTION f64 kw_fmod(f64 x, f64 y) { return fmod(x, y); }
+KW_FUNCTION f32 kw_abs(f32 x) { return fabsf(x); }
+KW_FUNCTION f64 kw_abs(f64 x) { return fabs(x); }
+template <class T> KW_FUNCTION T kw_abs(T x) { return x < 0 ? (T)(0 - (u64)x) : x; }
+template <class T> KW_FUNCTION T kw_popcount(T x) {
+  return (T)__popcll(sizeof(T) == 8 ? (u64)x : (u64)x & ((1ull << (8 * sizeof(T) % 64)) - 1));
+}
+// toward zero; what does not fit becomes the nearest end, a NaN becomes 0
+template <class T, class F> KW_FUNCTION T kw_to(F x) {
+  constexpr bool is_signed = (T)-1 < (T)0;
+  constexpr int bits = 8 * (int)sizeof(T) - is_signed;
+  constexpr T most = (T)((((u64)1 << (bits - 1)) - 1) * 2 + 1), least = is_signed ? (T)(-most - 1) : (T)0;
+  constexpr F end = (F)((u64)1 << (bits - 1)) * 2;
+  if (x != x) return 0;
+  if (x >= end) return most;
+  return x <= (is_signed ? -end : (F)0) ? least : (T)x;
+}
+template <class F> KW_FUNCTION F kw_divmod(F a, F b, F &remainder) {
+  remainder = kw_fmod(a, b);
+  if (b == 0) return a / b;
+  F quotient = (a - remainder) / b;
+  if (remainder != 0) {
+    if ((b < 0) != (remainder < 0)) remainder = remainder + b, quotient = quotient - 1;
+  } else {
+    remainder = b < 0 || kw_bits(b) >> (8 * sizeof(F) - 1) ? -(F)0 : (F)0;
+  }
+  if (quotient != 0) {
+    F floored = kw_floor(quotient);
+    return quotient - floored > (F)0.5 ? floored + 1 : floored;
+  }
+  return kw_bits(a / b) >> (8 * sizeof(F) - 1) ? -(F)0 : (F)0;
+}
+KW_FUNCTION f32 kw_floor_div(f32 a, f32 b) { f32 r; return kw_divmod(a, b, r); }
+KW_FUNCTION f64 kw_floor_div(f64 a, f64 b) { f64 r; return kw_divmod(a, b, r); }
+KW_FUNCTION f32 kw_floor_mod(f32 a, f32 b) { f32 r; kw_divmod(a, b, r); return r; }
+KW_FUNCTION f64 kw_floor_mod(f64 a, f64 b) { f64 r; kw_divmod(a, b, r); return r; }
+// of integers: a division by 0 gives 0, the quotient of the least number and -1 wraps
+template <class T> KW_FUNCTION T kw_floor_div(T a, T b) {
+  if (b == 0) return 0;
+  if ((T)-1 < (T)0 && b == (T)-1) return (T)(0 - (u64)a);
+  return (T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));
+}
+template <class T> KW_FUNCTION T kw_floor_mod(T a, T b) {
+  if (b == 0 || ((T)-1 < (T)0 && b == (T)-1)) return 0;
+  T r = (T)(a % b);
+  return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
+}
+template <class T> KW_FUNCTION T kw_shl(T a, T n) { return (u64)n < 8 * sizeof(T) ? (T)((u64)a << n) : (T)0; }
+template <class T> KW_FUNCTION T kw_shr(T a, T n) {
+  return (u64)n < 8 * sizeof(T) ? (T)(a >> n) : a < 0 ? (T)-1 : (T)0;
+}
+)";
+
+}  // namespace
+
+std::string_view cuda_prelude() { return prelude; }
+
+}  // namespace kw

@@ -1,0 +1,45 @@
+// Writes C++ text: lines with indentation, and names for the symbols of a kernel. Knows no IR but symbols,
+// and no word of CUDA.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/node.h"
+#include "support/text.h"
+
+namespace kw {
+
+/// Gives every symbol a name that C++ accepts and that no other symbol of the kernel has.
+class CudaNames {
+ public:
+  /// Returns the name of a symbol: its own with a suffix if that is taken.
+  const std::string &of(const Sym &s);
+  /// Gives a symbol a name that nothing else in the kernel has.
+  void set(const Sym &s, const std::string &name) { names_[s.get()] = name, taken_.insert(name); }
+  /// Returns a new name.
+  std::string fresh(std::string_view like);
+
+ private:
+  std::unordered_map<const SymNode *, std::string> names_;
+  std::unordered_set<std::string> taken_;
+};
+
+class CudaText {
+ public:
+  void line(std::string_view text) { out_ += cat(std::string(2 * depth_, ' '), text, "\n"); }
+  /// Writes "head {" and indents what follows.
+  void open(std::string_view head) { line(cat(head, " {")), ++depth_; }
+  /// Writes "} else {".
+  void otherwise() { --depth_, line("} else {"), ++depth_; }
+  void close() { --depth_, line("}"); }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+  size_t depth_ = 0;
+};
+
+}  // namespace kw

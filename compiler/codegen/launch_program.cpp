@@ -1,0 +1,188 @@
+// Walks the statements of the host. Statements without a grid loop are collected into launches of one thread.
+#include "codegen/launch_program.h"
+
+#include <algorithm>
+
+#include "analysis/cost.h"
+#include "analysis/gpu/launch_form.h"
+#include "codegen/cuda/prelude.h"
+#include "codegen/stack_code.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "support/diagnostic.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+class LaunchProgramBuilder {
+ public:
+  LaunchProgramBuilder(const Func &f, const Target &target)
+      : f_(f), target_(target), host_(f), code_(f), workspace_(plan_workspace(f)) {}
+
+  EmittedCode run() {
+    block(f_.body);
+    flush();
+    out_.launches.code = code_.take();
+    // What the kernels share comes first, so their places move.
+    auto size = static_cast<uint32_t>(texts_.text.size());
+    out_.bytes.insert(0, texts_.text);
+    out_.launches.shared_bytes = size;
+    for (LaunchKernel &k : out_.launches.kernels) k.begin += size, k.end += size;
+    return std::move(out_);
+  }
+
+ private:
+  /// Translates the rest of a block; launches what one thread executes at its end.
+  void block(const Stmt &root) {
+    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) {
+      if (!holds_grid(*s)) {  // and so the rest of the block
+        pending_.push_back(*s);
+        break;
+      }
+      statement(*s);
+    }
+  }
+  void whole_block(const Stmt &root) {
+    block(root);
+    flush();
+  }
+
+  void statement(const Stmt &s) {
+    if (const Let *n = as<Let>(s)) return define(*n);
+    if (const Alloc *n = as<Alloc>(s)) return allocate(n->buf, n->fill);
+    if (const Seq *n = as<Seq>(s)) {
+      for (size_t i = 0; i + 1 < n->items.size(); ++i) block(n->items[i]);
+      return;
+    }
+    flush();
+    if (const If *n = as<If>(s)) return branch(*n);
+    if (const While *n = as<While>(s)) return repeat_while(*n);
+    const For &n = *as<For>(s);
+    if (n.kind == ForKind::grid) return launch(s);
+    repeat(n);
+  }
+
+  void define(const Let &n) {
+    ensure(host_.holds(n.value), "a value of the device stands around a launch");
+    host_.add(n.sym);
+    values_.emplace_back(n.sym, n.value);
+    code_.set_value(n.sym, n.value);
+  }
+
+  /// Reserves memory that several launches use.
+  void allocate(const Buf &b, Fill fill) {
+    if (b->space == Space::constant) return;
+    auto planned = std::find_if(workspace_.begin(), workspace_.end(),
+                                [&](const WorkspaceSlot &w) { return w.buf == b; });
+    Expr bytes = const_int(item_size(b->dtype));
+    if (planned != workspace_.end()) {
+      bytes = planned->bytes;
+    } else {
+      for (const Expr &e : b->extents) bytes = mul(bytes, e);
+    }
+    push(bytes);
+    code_.op(Op::slot), code_.operands().u32(static_cast<uint32_t>(shared_.size()));
+    if (fill != Fill::none) {
+      flush();
+      code_.op(Op::fill), code_.operands().u32(static_cast<uint32_t>(shared_.size()));
+    }
+    shared_.push_back(b);
+  }
+
+  void push(const Expr &e) { ensure(code_.expression(e), "the host cannot compute a value around a launch"); }
+
+  /// Runs `part` with new code and returns that.
+  template <class F>
+  std::string separate(F &&part) {
+    StackCode outside = std::exchange(code_, code_.inner());
+    size_t values = values_.size();
+    part();
+    flush();
+    values_.resize(values);
+    return std::exchange(code_, std::move(outside)).take();
+  }
+
+  void branch(const If &n) {
+    push(n.cond);
+    std::string yes = separate([&] { block(n.yes); });
+    std::string no = separate([&] { block(n.no); });
+    code_.op(Op::branch);
+    code_.operands().text(yes), code_.operands().text(no);
+  }
+
+  void repeat(const For &n) {
+    push(n.lo), push(n.hi);
+    std::string body = separate([&] {
+      host_.add(n.iter);
+      code_.set_iterator(n.iter, static_cast<uint8_t>(iterators_.size()));
+      iterators_.push_back(n.iter);
+      // A launch of an earlier iteration may have found a fault.
+      is_first_ = false;
+      block(n.body);
+      flush();
+      iterators_.pop_back();
+    });
+    code_.op(Op::repeat);
+    code_.operands().u64(static_cast<uint64_t>(n.step)), code_.operands().text(body);
+  }
+
+  /// The host waits for the word that tells whether to go on.
+  void repeat_while(const While &n) {
+    Buf word = make_buf(make_sym(SymKind::buffer, DType::b1, "goes_on"), {}, Space::registers);
+    auto slot = static_cast<uint32_t>(shared_.size());
+    allocate(word, Fill::none);
+    is_first_ = false;
+    std::string cond = separate([&] { launch(store(word, {}, n.cond, n.cond.loc())); });
+    std::string body = separate([&] { block(n.body); });
+    code_.op(Op::loop), code_.operands().u32(slot);
+    code_.operands().text(cond), code_.operands().text(body);
+  }
+
+  /// Launches the statements that one thread executes.
+  void flush() {
+    if (pending_.empty()) return;
+    launch(seq(std::exchange(pending_, {})));
+  }
+
+  void launch(const Stmt &body) {
+    std::string name = cat(f_.name, "_", out_.launches.kernels.size());
+    CudaKernel kernel = emit_cuda(
+        {f_, target_, name, body, values_, iterators_, shared_, !is_first_ && has_check(f_.body)}, texts_);
+    is_first_ = false;
+    for (size_t d = 3; d-- > 0;) push(kernel.blocks[d]);
+    for (size_t k = kernel.temporaries.size(); k-- > 0;) push(kernel.temporaries[k]);
+    code_.op(Op::launch);
+    code_.operands().u32(static_cast<uint32_t>(out_.launches.kernels.size()));
+    auto begin = static_cast<uint32_t>(out_.bytes.size());
+    out_.bytes += kernel.text;
+    out_.launches.kernels.push_back({kernel.name, begin, static_cast<uint32_t>(out_.bytes.size()),
+                                     kernel.threads, static_cast<uint32_t>(kernel.temporaries.size()),
+                                     std::move(kernel.params)});
+  }
+
+  const Func &f_;
+  const Target &target_;
+  HostValues host_;
+  StackCode code_;
+  std::vector<WorkspaceSlot> workspace_;
+  std::vector<std::pair<Sym, Expr>> values_;
+  std::vector<Sym> iterators_;
+  std::vector<Buf> shared_;
+  std::vector<Stmt> pending_;
+  bool is_first_ = true;
+  CudaShared texts_;
+  EmittedCode out_;
+};
+
+}  // namespace
+
+EmittedCode emit_launches(const Func &f, const Target &target) {
+  return LaunchProgramBuilder(f, target).run();
+}
+
+std::string cuda_text(std::string_view code) { return cat(cuda_prelude(), "\n", code); }
+
+}  // namespace kw

@@ -1,0 +1,44 @@
+// The program of a kernel for GPUs: the text of its launches, and what the host does around them. Stack code
+// with launches, loops and conditions, which runtime/cuda evaluates.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/emit.h"
+#include "ir/func.h"
+
+namespace kw {
+
+/// One kernel of a program; its text is the prelude, what the kernels share, and this range of the code.
+struct LaunchKernel {
+  std::string name;
+  uint32_t begin = 0, end = 0;  ///< in the code, behind what the kernels share
+  uint32_t threads = 1;         ///< of a block
+  uint32_t temporaries = 0;     ///< slots of its own, for the temporaries of its threads
+  std::vector<CudaParam> params;
+
+  friend bool operator==(const LaunchKernel &, const LaunchKernel &) = default;
+};
+
+struct LaunchProgram {
+  std::string code;  ///< codegen/stack_code; empty if the kernel has no launch
+  std::vector<LaunchKernel> kernels;
+  uint32_t shared_bytes = 0;  ///< of the code: functions and constants of all kernels
+
+  friend bool operator==(const LaunchProgram &, const LaunchProgram &) = default;
+};
+
+/// What a back end makes of a function.
+struct EmittedCode {
+  std::string bytes;
+  LaunchProgram launches{};
+};
+
+/// Emits a function in launch form: the bytes are the texts of its kernels. Throws CompileError.
+EmittedCode emit_launches(const Func &f, const Target &target);
+
+/// Returns a translation unit with the kernels of a code, as a person reads it and as NVRTC compiles it.
+std::string cuda_text(std::string_view code);
+
+}  // namespace kw

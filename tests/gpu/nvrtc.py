@@ -1,0 +1,64 @@
+"""Compiles CUDA texts by a real NVRTC through its C interface, without a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import site
+from dataclasses import dataclass
+from pathlib import Path
+
+# -default-device and --fmad=false are part of what the texts mean; unused words of the prelude are no news
+OPTIONS = ("-default-device", "--std=c++17", "--fmad=false", "--ptxas-options=-v", "--diag-suppress=177,186")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The result of one compilation: 0 and a cubin, or an error and its log."""
+
+    code: int
+    log: str
+    cubin: bytes
+
+
+def candidates() -> list[str]:
+    """Where NVRTC may lie: KW_NVRTC, the wheel nvidia-cuda-nvrtc, a CUDA toolkit."""
+    wheels = [Path(p) / "nvidia" for p in site.getsitepackages()]
+    folders = [f for w in wheels for f in (w / "cuda_nvrtc/lib", w / "cu13/lib")]
+    folders += [Path("/usr/local/cuda/lib64"), Path("/usr/local/cuda/lib")]
+    found = [str(f) for d in folders if d.is_dir() for f in sorted(d.glob("libnvrtc.so.1[23]"), reverse=True)]
+    given = os.environ.get("KW_NVRTC")
+    return [given] if given else [*found, "libnvrtc.so.13", "libnvrtc.so.12"]
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    for path in candidates():
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    return None
+
+
+def compile_text(text: str, arch: str) -> Compiled:
+    """Compiles one translation unit for an architecture such as "sm_90"."""
+    nvrtc = library()
+    assert nvrtc is not None
+    program = ctypes.c_void_p()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None)
+    words = [f"--gpu-architecture={arch}", *OPTIONS]
+    options = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
+    code = nvrtc.nvrtcCompileProgram(program, len(words), options)
+
+    def read(what: str) -> bytes:
+        size = ctypes.c_size_t()
+        getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(size.value)
+        getattr(nvrtc, f"nvrtcGet{what}")(program, buffer)
+        return buffer.raw
+
+    out = Compiled(code, read("ProgramLog").rstrip(b"\0").decode(), b"" if code else read("CUBIN"))
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return out
