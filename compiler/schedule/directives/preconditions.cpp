@@ -164,6 +164,10 @@ class Preconditions {
     bool fits = d.block >= 0 && d.block <= most_block && d.chunk >= 0 && d.chunk <= most_block;
     if (is_inside(d.loop, ForKind::grid) || holds_grid(loop().body))
       return here("a grid loop is around it or in it");
+    // Threads that share the sums of a vector loop make it a parallel loop, which has no such fields.
+    const For &n = loop();
+    bool is_planned = n.how.tail != Tail::scalar || n.how.prefetch || n.how.stream || !n.row_lengths.empty();
+    if (!d.block && is_planned) return here("its plan is that of a vector loop");
     return fits ? Inapplicable{} : here("the size is too small or too large");
   }
   Inapplicable check(const Grid &d) const {

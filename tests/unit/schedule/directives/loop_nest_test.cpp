@@ -276,6 +276,19 @@ TEST(LoopNest, jumps_and_bounds_that_do_not_fit) {
   EXPECT_EQ(nest.legal(Parallel{9}).why, "it is for no loop that counts");
 }
 
+TEST(LoopNest, a_planned_vector_loop_does_not_become_a_parallel_one) {
+  std::string_view sum =
+      "  s = alloc(i64, (), 'registers')\n  s[()] = 0\n  for i in serial(0, n, 1):\n"
+      "    s[()] = (s[()] + w[i]) @ lanes(i)\n  w[0] = s[()]\n";
+  for (std::string_view plan : {"prefetch i", "tail i masked"}) {
+    LoopNest nest = ir_nest(sum);
+    follow(nest, "vectorize i by 8\n");
+    EXPECT_EQ(ask(nest, "parallel i"), "legal");
+    follow(nest, cat(plan, "\n"));
+    EXPECT_EQ(ask(nest, "parallel i"), "inapplicable: its plan is that of a vector loop") << plan;
+  }
+}
+
 TEST(LoopNest, a_value_that_crosses_keeps_two_statements_in_one_loop) {
   LoopNest nest = ir_nest(
       "  for i in serial(0, n - 1, 1):\n    u: i64 = w[i]\n    w[i + 1] = u\n    w[i] = u\n"
