@@ -15,7 +15,7 @@ struct LaunchKernel {
   std::string name;
   uint32_t begin = 0, end = 0;  ///< in the code, behind what the kernels share
   uint32_t threads = 1;         ///< of a block
-  uint32_t temporaries = 0;     ///< slots of its own, for the temporaries of its threads
+  uint32_t temporaries = 0;     ///< memories of its own, for the temporaries of its threads
   std::vector<CudaParam> params;
 
   friend bool operator==(const LaunchKernel &, const LaunchKernel &) = default;

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "codegen/entry_program.h"
-#include "codegen/stack_code.h"
 #include "ir/signature.h"
 
 namespace kw {

@@ -1,6 +1,10 @@
-"""Makes the kernel corpus importable."""
+"""Makes the kernel corpus and the emulator importable."""
 
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "kernels")]
+sys.path[:0] = [
+    str(Path(__file__).parent),
+    str(Path(__file__).parent / "emulator"),
+    str(Path(__file__).parents[1] / "kernels"),
+]

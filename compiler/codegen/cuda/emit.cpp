@@ -136,7 +136,7 @@ class KernelEmitter {
                                [&](const WorkspaceSlot &w) { return w.buf == n.buf; });
       ensure(slot != workspace_.end(), "a temporary without a size");
       std::string all = names_.fresh(cat(n.buf->sym->name, "_all"));
-      parameter(CudaParam::Kind::slot, s_.shared.size() + out_.temporaries.size(),
+      parameter(CudaParam::Kind::temporary, out_.temporaries.size(),
                 cat(cuda_memory_type(n.buf->dtype), " *__restrict__ ", all));
       out_.temporaries.push_back(slot->bytes);
       all_[n.buf.get()] = {all, slot->bytes};

@@ -16,12 +16,13 @@ namespace kw {
 /// One parameter of a kernel: which value of the call it receives.
 struct CudaParam {
   enum class Kind : uint8_t {
-    data,      ///< the array of the parameter with this number among the buffers of the function
-    dim,       ///< an extent or a stride
-    scalar,    ///< a scalar argument
-    iterator,  ///< of the loop around the launch with this number, outermost first
-    slot,      ///< the memory that launches share with this number
-    call,      ///< the record of faults, the cancel flag and the number of the call: `kw_call`
+    data,       ///< the array of the parameter with this number among the buffers of the function
+    dim,        ///< an extent or a stride
+    scalar,     ///< a scalar argument
+    iterator,   ///< of the loop around the launch with this number, outermost first
+    slot,       ///< the memory that launches share with this number
+    temporary,  ///< a temporary of its threads, with this number
+    call,       ///< the record of faults, the cancel flag and the number of the call: `kw_call`
   };
   Kind kind;
   uint16_t index = 0;
@@ -46,7 +47,7 @@ struct CudaKernel {
   uint32_t threads = 1;        ///< of a block
   std::array<Expr, 3> blocks;  ///< x, y, z: i64 over what the host knows
   std::vector<CudaParam> params;
-  /// Bytes of a temporary for one thread, by the slots after the shared ones: i64 over what the host knows.
+  /// Bytes of each temporary for one thread: i64 over what the host knows.
   std::vector<Expr> temporaries{};
 };
 

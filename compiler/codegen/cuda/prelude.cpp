@@ -1,5 +1,5 @@
 // The device prelude: the words of emitted kernels in terms of CUDA C++ and PTX. It includes nothing. A
-// header of the tests defines the same words for a host compiler (tests/gpu/emulator/shim.h).
+// header of the tests defines the same words for a host compiler (tests/gpu/emulator/shim.inc).
 #include "codegen/cuda/prelude.h"
 
 namespace kw {

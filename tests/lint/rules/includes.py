@@ -27,7 +27,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "codegen": ("interp", *BACKEND_FOLDERS["llvm"], "llvm", "cuda", "codegen"),
     "frontend": ("frontend", "sema", "lower"),
     "runtime": (
-        *("memory", "cpu", "cuda", "runtime", "versions", "calls", "aot", "exported", "standalone", "ops"),
+        *("memory", "cpu", "runtime", "versions", "cuda", "calls", "aot", "exported", "standalone", "ops"),
     ),
     "python": ("dispatch", "ops", "testing", "bind"),
 }

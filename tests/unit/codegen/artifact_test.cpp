@@ -149,7 +149,7 @@ Artifact for_gpu() {
   a.launches.shared_bytes = 1;
   using enum CudaParam::Kind;
   std::vector<CudaParam> params;
-  for (auto kind : {data, dim, scalar, iterator, slot, call}) params.push_back({kind, 300});
+  for (auto kind : {data, dim, scalar, iterator, slot, temporary, call}) params.push_back({kind, 300});
   a.launches.kernels = {{"f_0", 1, 3, 256, 2, params}, {"f_1", 4, 7, 1, 0, {}}};
   return a;
 }
@@ -164,7 +164,7 @@ TEST(Artifact, launches_come_back) {
   auto [code, kernels, shared_bytes] = a.launches;
   auto [name, begin, end, threads, temporaries, params] = kernels[0];
   EXPECT_EQ(cat(code, name, begin, end, threads, temporaries, params.size(), shared_bytes),
-            "stack codef_013256261");
+            "stack codef_013256271");
 }
 
 TEST(Artifact, launches_are_checked_when_they_are_read) {
@@ -179,7 +179,7 @@ TEST(Artifact, launches_are_checked_when_they_are_read) {
   EXPECT_FALSE(reads([](LaunchKernel &k) { k.begin = 0; }));
   EXPECT_FALSE(reads([](LaunchKernel &k) { k.threads = 0; }));
   EXPECT_FALSE(reads([](LaunchKernel &k) { k.threads = 1025; }));
-  EXPECT_FALSE(reads([](LaunchKernel &k) { k.params[0].kind = static_cast<CudaParam::Kind>(6); }));
+  EXPECT_FALSE(reads([](LaunchKernel &k) { k.params[0].kind = static_cast<CudaParam::Kind>(7); }));
 }
 
 TEST(Artifact, an_empty_one_comes_back_too) {

@@ -1,6 +1,8 @@
 // The stack machine of entry programs: overflow, errors, and any bytes at all.
 #include "runtime/versions/entry.h"
 
+#include "codegen/stack_code.h"
+
 #include <gtest/gtest.h>
 
 #include "support/text.h"
