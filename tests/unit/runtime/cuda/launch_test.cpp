@@ -1,0 +1,105 @@
+// Launch programs: what they ask of a device, in order, and damaged ones.
+#include "runtime/cuda/launch.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+/// Notes what a program asks for. A word is true so many times.
+class Recorder : public LaunchQueue {
+ public:
+  explicit Recorder(int turns = 0) : turns_(turns) {}
+  bool reserve(uint32_t slot, int64_t bytes) override { return note(cat("slot ", slot, ":", bytes)); }
+  bool fill(uint32_t slot) override { return note(cat("fill ", slot)); }
+  bool launch(const LaunchCall &c) override {
+    std::string out = cat("launch ", c.kernel, " ", c.blocks[0], ",", c.blocks[1], ",", c.blocks[2]);
+    for (int64_t i : c.iterators) out += cat(" at ", i);
+    for (int64_t b : c.bytes) out += cat(" with ", b);
+    return note(out);
+  }
+  bool read(uint32_t slot, bool &word) override {
+    word = turns_-- > 0;
+    return note(cat("read ", slot));
+  }
+  std::string text() const { return join_text(done_, "; "); }
+
+ private:
+  bool note(std::string what) {
+    if (done_.size() > 1000) return false;
+    done_.push_back(std::move(what));
+    return true;
+  }
+  int turns_;
+  std::vector<std::string> done_;
+};
+
+/// What a kernel over i64 p[n] and an integer k asks for, with n = 100 and k = 3.
+std::string asked(std::string_view lines, int turns = 0) {
+  std::string text = "def f(p: inout(i64, (n,)), k: scalar(i64)):\n  fp('strict')\n  dims(n)\n";
+  for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
+  LaunchProgram program = emit_launches(unit::ir(text + "  return p\n"), *target_of_class("sm_90")).launches;
+  int64_t dims[] = {100};
+  uint64_t scalars[] = {3};
+  Recorder queue(turns);
+  LaunchResult r = run_launches(program, {dims, 1, scalars, 1}, queue);
+  EXPECT_EQ(r.error, LaunchResult::Error::none);
+  return queue.text();
+}
+
+TEST(Launches, blocks_cover_the_iterations) {
+  EXPECT_EQ(asked("for i in grid(0, n, 1, per_block=32):\n  p[i] = 1"), "launch 0 4,1,1");
+  EXPECT_EQ(asked("for i in grid(0, n, 1):\n  for j in grid(2, n, 3, per_block=8):\n    p[j] = i"),
+            "launch 0 5,100,1");
+  EXPECT_EQ(asked("for i in grid(n, n, 1):\n  p[i] = 1"), "");  // no iteration is no launch
+}
+
+TEST(Launches, the_host_runs_loops_conditions_and_memory) {
+  EXPECT_EQ(asked("for t in serial(k, 0, -1):\n  for i in grid(0, t, 1):\n    p[i] = t"),
+            "launch 0 3,1,1 at 3; launch 0 2,1,1 at 2; launch 0 1,1,1 at 1");
+  EXPECT_EQ(asked("if k < 2:\n  for i in grid(0, n, 1, per_block=32):\n    p[i] = 1\nelse:\n  p[0] = 2"),
+            "launch 1 1,1,1");
+  EXPECT_EQ(asked("t = alloc(i64, (n,), 'heap', fill='zero')\nfor i in grid(0, n, 1, per_block=32):\n"
+                  "  t[i] = p[i]"),
+            "slot 0:832; fill 0; launch 0 4,1,1");
+}
+
+TEST(Launches, a_loop_of_the_device_reads_its_word_each_time) {
+  EXPECT_EQ(asked("while p[0] < k:\n  for i in grid(0, n, 1, per_block=32):\n    p[i] = p[i] + 1", 1),
+            "slot 0:1; launch 0 1,1,1; read 0; launch 1 4,1,1; launch 0 1,1,1; read 0");
+}
+
+TEST(Launches, sizes_that_do_not_fit_are_an_error) {
+  Func none;
+  StackCode code(none);
+  code.op(Op::push), code.operands().u64(INT64_MAX);
+  code.op(Op::push), code.operands().u64(1);
+  code.op(Op::add), code.op(Op::slot), code.operands().u32(0);
+  Recorder queue;
+  EXPECT_EQ(run_launches({code.take(), {}, 0}, {}, queue).error, LaunchResult::Error::overflow);
+  EXPECT_EQ(queue.text(), "");
+}
+
+TEST(Launches, damaged_programs_end) {
+  uint64_t seed = 20261127;
+  std::mt19937_64 random(seed);
+  for (int n = 0; n < 20'000; ++n) {
+    std::string code;
+    for (size_t size = random() % 60; code.size() < size;)
+      code += static_cast<char>(random() % 3 ? random() % 36 : random() % 256);
+    LaunchProgram program{code, {{"f_0", 0, 0, 32, 1, {}}}, 0};
+    int64_t dims[] = {5, -1};
+    uint64_t scalars[] = {7};
+    Recorder queue(3);
+    LaunchResult r = run_launches(program, {dims, 2, scalars, 1}, queue);
+    EXPECT_LE(static_cast<int>(r.error), static_cast<int>(LaunchResult::Error::fault)) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace kw
