@@ -110,17 +110,19 @@ std::string CudaExpressions::offset(const Buf &b, const std::vector<Expr> &index
   return is_wrapped && std::count(out.begin(), out.end(), '(') == 1 ? out.substr(1, out.size() - 2) : out;
 }
 
+/// Returns whether a buffer is a cell that one thread keeps in a variable.
+bool CudaExpressions::is_variable(const Buf &b) const {
+  return b->space == Space::registers && b->rank() == 0 && !in_memory_.count(b.get());
+}
+
 std::string CudaExpressions::place(const Buf &b, const std::vector<Expr> &index) {
   const std::string &name = names_.of(b->sym);
-  bool is_cell = b->space == Space::registers && b->rank() == 0;
-  if (is_cell && !in_memory_.count(b.get())) return name;
-  return cat(name, "[", is_cell ? "0" : offset(b, index), "]");
+  return is_variable(b) ? name : cat(name, "[", offset(b, index), "]");
 }
 
 std::string CudaExpressions::load(const Load &n) {
   std::string at = place(n.buf, n.index);
-  bool is_own_cell = n.buf->space == Space::registers && n.buf->rank() == 0 && !in_memory_.count(n.buf.get());
-  if (n.buf->dtype == DType::b1 && !is_own_cell) return cat("(", at, " != 0)");
+  if (n.buf->dtype == DType::b1 && !is_variable(n.buf)) return cat("(", at, " != 0)");
   bool is_word =
       n.buf->space == Space::constant && (n.buf->dtype == DType::f32 || n.buf->dtype == DType::f64);
   return is_word ? cat("kw_float(", at, ")") : at;
@@ -131,8 +133,13 @@ std::string CudaExpressions::lazy(const Expr &e, const Expr &cond, const Expr &y
   std::string c = value(cond);
   auto side = [&](const Expr &x, std::string_view decided) { return x ? value(x) : std::string(decided); };
   if (!needs_lines(yes) && !needs_lines(no)) {
-    if (logic) return cat("(", c, logic->is_and ? " && " : " || ", value(logic->b), ")");
-    return cat("(", c, " ? ", value(yes), " : ", value(no), ")");
+    // The sides count from 0: a part that gets a name because the text around is deep would no longer be
+    // lazy.
+    uint32_t outside = std::exchange(nested_, 0);
+    std::string text = logic ? cat("(", c, logic->is_and ? " && " : " || ", value(logic->b), ")")
+                             : cat("(", c, " ? ", value(yes), " : ", value(no), ")");
+    nested_ = outside;
+    return text;
   }
   std::string name = names_.fresh("v");
   text_.line(cat(cuda_type(e.dtype()), " ", name, ";"));

@@ -38,6 +38,7 @@ class CudaExpressions {
   void count(const Expr &e);
   bool needs_lines(const Expr &e);
   const std::string *known_name(const Expr &e) const;
+  bool is_variable(const Buf &b) const;
   std::string evaluated(const Expr &e);
   std::string load(const Load &n);
   std::string offset(const Buf &b, const std::vector<Expr> &index);

@@ -68,6 +68,13 @@ TEST(EmitCuda, lazy_operands_stay_lazy) {
             "if ((n < 2ll) && (p[0] < 3ll)) {\n  p[1] = 4ll;\n} else {\n  p[1] = 5ll;\n}\n");
 }
 
+TEST(EmitCuda, lazy_operands_stay_lazy_deep_in_an_expression) {
+  std::string deep = "(((((p[40] + n) + n) + n) + n) if (40 < n) else 0)";
+  for (int k = 1; k <= 11; ++k) deep = cat("(p[", k, "] + ", deep, ")");
+  std::string text = body_of(cat("p[0] = ", deep));
+  EXPECT_LT(text.find(" ? "), text.find("p[40]")) << text;
+}
+
 TEST(EmitCuda, what_is_used_twice_gets_a_name) {
   EXPECT_EQ(body_of("u: i64 = p[0]\np[1] = u * u"), "const i64 u = p[0];\np[1] = (i64)((u64)u * (u64)u);\n");
   std::string text = text_of("a[0, 0] = exp(q)");
