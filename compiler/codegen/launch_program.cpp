@@ -45,10 +45,6 @@ class LaunchProgramBuilder {
       statement(*s);
     }
   }
-  void whole_block(const Stmt &root) {
-    block(root);
-    flush();
-  }
 
   void statement(const Stmt &s) {
     if (const Let *n = as<Let>(s)) return define(*n);

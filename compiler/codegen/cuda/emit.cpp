@@ -167,31 +167,30 @@ class KernelEmitter {
   /// whole grid later.
   void grid() {
     Stmt body = s_.body;
-    size_t opened = 0;
     for (size_t d = 0; d < grid_.size(); ++d) {
-      opened += grid_loop(*grid_[d].loop, grid_[d].trips, "zyx"[3 - grid_.size() + d], numbers_);
+      grid_loop(grid_[d], "zyx"[3 - grid_.size() + d]);
       body = grid_[d].loop->body;
       if (d + 1 == grid_.size()) break;
       for (const Stmt *s = &body; !as<For>(*s); s = next_in_block(*s->p)) define_let(*as<Let>(*s));
     }
     block(body);
-    for (size_t k = 0; k < opened; ++k) text_.close();
+    for (size_t d = 0; d < grid_.size(); ++d) text_.close();
   }
-  size_t grid_loop(const For &n, const Expr &trips, char dimension, std::vector<std::string> &numbers) {
+  void grid_loop(const GridLoop &g, char dimension) {
+    const For &n = *g.loop;
     std::string per_block = dimension == 'x' ? cat(" * ", out_.threads) : "";
     bool is_one = per_block.empty() || out_.threads == 1;
     if (is_one) per_block.clear();
     std::string first = cat("kw_block(", dimension, ")", per_block, is_one ? "" : " + kw_thread"),
                 step = cat("kw_blocks(", dimension, ")", per_block);
-    expressions_.begin({n.lo, n.hi, trips});
+    expressions_.begin({n.lo, n.hi, g.trips});
     bool counts_itself = n.step == 1 && as_int(n.lo) == 0;
-    std::string end = counts_itself ? stable(n.hi, "end") : stable(trips, "trips");
+    std::string end = counts_itself ? stable(n.hi, "end") : stable(g.trips, "trips");
     std::string k = counts_itself ? names_.of(n.iter) : names_.fresh("k");
     std::string lo = counts_itself ? "" : stable(n.lo, "lo");
     text_.open(cat("for (i64 ", k, " = ", first, "; ", k, " < ", end, "; ", k, " += ", step, ")"));
-    numbers.push_back(numbers.empty() ? k : cat("(", numbers.back(), " * ", end, " + ", k, ")"));
+    number_ = number_.empty() ? k : cat("(", number_, " * ", end, " + ", k, ")");
     if (!counts_itself) define(n.iter, n.step == 1 ? cat(lo, " + ", k) : cat(lo, " + ", k, " * ", n.step));
-    return 1;
   }
   /// Returns the text of an i64 that a loop reads in each iteration: a name or a number.
   std::string stable(const Expr &e, std::string_view like) {
@@ -304,7 +303,7 @@ class KernelEmitter {
     std::vector<Expr> roots{n.cond};
     if (compared) roots = {n.cond, compared->a, compared->b};
     expressions_.begin(roots);
-    std::string number = numbers_.empty() ? "" : cat(numbers_.back(), " * ", s_.f.sites.size(), " + ");
+    std::string number = number_.empty() ? "" : cat(number_, " * ", s_.f.sites.size(), " + ");
     std::string value = "0", bound = "0";
     if (compared) value = bits_of(compared->a), bound = bits_of(compared->b);
     std::string cond = expressions_.value(n.cond);
@@ -348,8 +347,8 @@ class KernelEmitter {
   CudaShared &shared_;
   CudaExpressions expressions_;
   std::vector<WorkspaceSlot> workspace_;
-  std::vector<GridLoop> grid_;        ///< outermost first
-  std::vector<std::string> numbers_;  ///< of the present iteration among those of the loops so far
+  std::vector<GridLoop> grid_;  ///< outermost first
+  std::string number_;          ///< of the present iteration among those of the grid loops so far
   std::vector<std::string> parameters_;
   std::unordered_set<const SymNode *> used_;
   std::unordered_set<const BufNode *> buffers_, stored_;

@@ -107,6 +107,15 @@ Verdict by_dependences(const Func &f, const Nest &nest, Claim claim, uint32_t lo
   return refused(shown ? legal(f, nest, claim, loop, true) : std::move(v));
 }
 
+/// Returns whether the iterations of a loop share nothing, neither reductions nor scalars made outside it.
+Verdict legal_apart(const Func &f, const Nest &nest, uint32_t loop, const LoopPlace &place, bool shown) {
+  Verdict v = by_dependences(f, nest, Claim::parallel, loop, place, shown,
+                             [](const Verdict &one) { return one.shared.empty(); });
+  const Stmt &body = as<For>(place.at)->body;
+  bool shares = v.ok() && writes_outer_scalar(body, private_scalars(f, nest, loop));
+  return shares ? inapplicable("it stores to a scalar that is made outside it") : v;
+}
+
 }  // namespace
 
 Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const LoopPlace &place,
@@ -125,20 +134,14 @@ Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const
   if (n.kind == ForKind::vector && !d.block) return inapplicable("a vector loop runs on threads in blocks");
   if (d.block && !has_bounded_blocks(f, n, place.scope))
     return inapplicable("its range does not follow from shapes alone");
-  Verdict v = by_dependences(f, nest, Claim::parallel, d.loop, place, shown,
-                             [](const Verdict &one) { return one.shared.empty(); });
-  bool shares = v.ok() && writes_outer_scalar(n.body, private_scalars(f, nest, d.loop));
-  return shares ? inapplicable("it stores to a scalar that is made outside it") : v;
+  return legal_apart(f, nest, d.loop, place, shown);
 }
 
 /// Checks stay in their order: of the faults of a launch, the one that the serial loop meets first is raised.
 Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPlace &place, bool shown) {
   const For &n = *as<For>(place.at);
   if (counts_lanes(n)) return inapplicable("the order of a sum in it is fixed", place.at.loc());
-  Verdict v = by_dependences(f, nest, Claim::parallel, d.loop, place, shown,
-                             [](const Verdict &one) { return one.shared.empty(); });
-  bool shares = v.ok() && writes_outer_scalar(n.body, private_scalars(f, nest, d.loop));
-  return shares ? inapplicable("it stores to a scalar that is made outside it") : v;
+  return legal_apart(f, nest, d.loop, place, shown);
 }
 
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,
