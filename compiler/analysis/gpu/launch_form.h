@@ -30,6 +30,7 @@ class HostValues {
 /// only loops that the host can run, which no jump leaves early, or one grid loop or two of which it is all.
 /// The host knows the extents of temporaries that are made around it.
 std::unordered_set<const For *> launchable_loops(const Func &f);
+std::unordered_set<const For *> launchable_loops(Func &&f) = delete;  // the loops would be gone
 
 /// Returns whether a statement holds a grid loop.
 bool holds_grid(const Stmt &s);

@@ -24,8 +24,9 @@ Func kernel_of(std::string_view lines) {
 
 /// The iterators of the loops that can be launched, by name.
 std::string launchable(std::string_view lines) {
+  Func f = kernel_of(lines);  // owns the loops
   std::vector<std::string> out;
-  for (const For *n : launchable_loops(kernel_of(lines))) out.push_back(n->iter->name);
+  for (const For *n : launchable_loops(f)) out.push_back(n->iter->name);
   std::sort(out.begin(), out.end());
   return join_text(out, " ");
 }
