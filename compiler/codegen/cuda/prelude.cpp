@@ -6,7 +6,9 @@ namespace kw {
 
 namespace {
 
-constexpr std::string_view prelude = R"(typedef signed char i8;
+constexpr std::string_view prelude = R"(#ifndef KW_WORDS
+#define KW_WORDS
+typedef signed char i8;
 typedef short i16;
 typedef int i32;
 typedef long long i64;
@@ -147,6 +149,7 @@ template <class T> KW_FUNCTION T kw_shl(T a, T n) { return (u64)n < 8 * sizeof(T
 template <class T> KW_FUNCTION T kw_shr(T a, T n) {
   return (u64)n < 8 * sizeof(T) ? (T)(a >> n) : a < 0 ? (T)-1 : (T)0;
 }
+#endif
 )";
 
 }  // namespace
