@@ -83,6 +83,7 @@ bool matches_out(const CallPlan &plan, PyObject *o, CachedCall &c) {
     if (low < other + r.tensors[i].bytes && other < high) return false;
   }
   c.out = o;
+  c.out_is_a_view = PyArray_BASE(as_array(o)) != nullptr;
   return true;
 }
 

@@ -12,7 +12,8 @@ struct CachedCall {
   int64_t extents[max_dims], out_extents[max_rank];
   uint64_t scalars[max_args];
   size_t extent_count = 0;
-  PyObject *out = nullptr;  ///< array given as out=; borrowed
+  PyObject *out = nullptr;     ///< array given as out=; borrowed
+  bool out_is_a_view = false;  ///< and its memory belongs to another object, maybe a tensor
   int64_t workspace = 0, work = 0;
 };
 
