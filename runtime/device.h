@@ -13,6 +13,7 @@ namespace kw {
 class LoadedKernel;
 struct Artifact;
 struct CallWords;
+struct CodeOrigin;
 struct RunResult;
 
 enum class DeviceKind : uint8_t { cpu, cuda };
@@ -37,33 +38,56 @@ struct DeviceStream {
 /// What the runtime asks of the devices of one kind.
 struct DeviceApi {
   DeviceKind kind;
-  /// Allocates at least one byte, aligned to 64; all are zero if `zeroed`. Returns null without memory.
-  void *(*allocate)(Device, size_t bytes, bool zeroed) noexcept;
+  /// Allocates at least one byte, aligned to 64; all are zero if `zeroed`. Returns null without memory, or
+  /// throws OpError that says more.
+  void *(*allocate)(Device, size_t bytes, bool zeroed);
   /// Frees what `allocate` returned. Callable in any thread, also while threads and the process end.
   void (*free)(Device, void *data) noexcept;
+  /// Sets bytes to 0.
+  void (*zero)(Device, void *data, size_t bytes);
   /// Copies bytes between two places in memory of the device.
   void (*copy)(Device, void *to, const void *from, size_t bytes, DeviceStream);
-  /// Loads the code of an artifact, whose functions profilers and debuggers show by `name`. Returns null and
-  /// sets `error` if it cannot be loaded.
-  std::shared_ptr<const LoadedKernel> (*load)(Artifact artifact, const std::string &name, std::string &error);
-  /// Runs a kernel; `cancel`, if not null, is polled while it runs (runtime/launch).
+  /// Copies bytes from the host, or to the host; returns when they are there. Faults of kernels that the copy
+  /// waits for are thrown.
+  void (*write)(Device, void *to, const void *from, size_t bytes);
+  void (*read)(Device, void *to, const void *from, size_t bytes);
+  /// Loads the code of an artifact. Returns null and sets `error` if it cannot be loaded; throws
+  /// ResolvedError without what the load needs.
+  std::shared_ptr<const LoadedKernel> (*load)(Artifact artifact, const CodeOrigin &origin,
+                                              std::string &error);
+  /// Starts a kernel, and on the CPU runs it; `cancel`, if not null, is polled meanwhile (runtime/launch).
   RunResult (*launch)(const LoadedKernel &kernel, const CallWords &words, DeviceStream,
                       const volatile uint32_t *cancel);
 };
 
 void *allocate_on_cpu(Device, size_t bytes, bool zeroed) noexcept;
 void free_on_cpu(Device, void *data) noexcept;
+void zero_on_cpu(Device, void *data, size_t bytes);
 void copy_on_cpu(Device, void *to, const void *from, size_t bytes, DeviceStream);
-std::shared_ptr<const LoadedKernel> load_on_cpu(Artifact artifact, const std::string &name,
+void copy_bytes(Device, void *to, const void *from, size_t bytes);
+std::shared_ptr<const LoadedKernel> load_on_cpu(Artifact artifact, const CodeOrigin &origin,
                                                 std::string &error);
 RunResult launch_on_cpu(const LoadedKernel &kernel, const CallWords &words, DeviceStream,
                         const volatile uint32_t *cancel);
 
+// The functions of the row of GPUs (runtime/cuda/device_api.cpp).
+void *allocate_on_cuda(Device, size_t bytes, bool zeroed);
+void free_on_cuda(Device, void *data) noexcept;
+void zero_on_cuda(Device, void *data, size_t bytes);
+void copy_on_cuda(Device, void *to, const void *from, size_t bytes, DeviceStream);
+void write_to_cuda(Device, void *to, const void *from, size_t bytes);
+void read_from_cuda(Device, void *to, const void *from, size_t bytes);
+std::shared_ptr<const LoadedKernel> load_on_cuda(Artifact artifact, const CodeOrigin &origin,
+                                                 std::string &error);
+RunResult launch_on_cuda(const LoadedKernel &kernel, const CallWords &words, DeviceStream,
+                         const volatile uint32_t *cancel);
+
 /// The CPU's row of the table; here, so that its functions are called directly.
 inline constexpr DeviceApi cpu_api = {DeviceKind::cpu, allocate_on_cpu, free_on_cpu,
-                                      copy_on_cpu,     load_on_cpu,     launch_on_cpu};
+                                      zero_on_cpu,     copy_on_cpu,     copy_bytes,
+                                      copy_bytes,      load_on_cpu,     launch_on_cpu};
 
-/// Returns the functions of a kind; throws OpError (E501) if no device of this kind is here.
+/// Returns the functions of a kind.
 const DeviceApi &device_api(DeviceKind kind);
 
 /// Calls `body` with the functions of a kind. For the CPU the compiler sees which they are: the indirect

@@ -7,6 +7,7 @@
 
 #include "analysis/nest/sum_order.h"
 #include "codegen/backend.h"
+#include "codegen/cuda/nvrtc.h"
 #include "codegen/llvm_library.h"
 #include "driver/compile.h"
 #include "driver/pipeline.h"
@@ -108,6 +109,12 @@ std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
   return kernel;
 }
 
+/// Returns what loads the code of a request.
+static const DeviceApi &device_of(const Request &r) {
+  bool is_device_code = find_backend(r.backend).code_kind == CodeKind::cuda;
+  return device_api(is_device_code ? DeviceKind::cuda : DeviceKind::cpu);
+}
+
 /// Returns whether an entry of the cache may serve the request. A cached kernel passes through no stage, so
 /// it could not print one.
 static bool may_be_stored(const Request &r) {
@@ -125,7 +132,7 @@ std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
     auto artifact = deserialize(*bytes);
     // The whole preimage is compared, because a file of this name may hold another request.
     if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
-      if (auto kernel = device_api(DeviceKind::cpu).load(std::move(*artifact), code_name(r), error);
+      if (auto kernel = device_of(r).load(std::move(*artifact), {code_name(r), r.places}, error);
           kernel && kernel->stack_bytes() <= kernel_stack) {
         report_time("cached", r.name, now_ms() - begin);
         log_message(LogArea::cache, LogLevel::debug,
@@ -188,7 +195,7 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   Artifact a = compile_request(r, source);
   // before loading, which takes the artifact
   std::string bytes = debug_options().cache ? serialize(a) : std::string(), error;
-  auto kernel = device_api(DeviceKind::cpu).load(std::move(a), code_name(r), error);
+  auto kernel = device_of(r).load(std::move(a), {code_name(r), r.places}, error);
   if (!kernel)
     throw ResolvedError({Resolved{Code::E503,
                                   -1,
@@ -212,32 +219,28 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
   return kernel;
 }
 
-/// Returns the image of a shared library only if its stored key is the whole `key`, not merely its hash.
-std::optional<std::string> Jit::find_library(const std::string &key) const {
+/// Returns an entry only if its stored key is the whole `key`, not merely its hash.
+std::optional<Artifact> Jit::find_code(const std::string &key, CodeKind kind) const {
   if (!debug_options().cache) return std::nullopt;
-  auto image_of = [&](const std::optional<std::string> &bytes) -> std::optional<std::string> {
+  auto fitting = [&](const std::optional<std::string> &bytes) -> std::optional<Artifact> {
     auto stored = bytes ? deserialize(*bytes) : std::nullopt;
-    bool fits = stored && stored->code_kind == CodeKind::library && stored->key == key;
-    return fits ? std::optional(std::move(stored->code)) : std::nullopt;
+    bool fits = stored && stored->code_kind == kind && stored->key == key;
+    return fits ? std::move(stored) : std::nullopt;
   };
   Hash128 hash = hash_bytes(key);
-  auto image = image_of(cache_.read(hash));
-  for (size_t i = 0; !image && i < shared_.size(); ++i) image = image_of(shared_[i].read(hash));
-  return image;
+  auto found = fitting(cache_.read(hash));
+  for (size_t i = 0; !found && i < shared_.size(); ++i) found = fitting(shared_[i].read(hash));
+  return found;
 }
 
-void Jit::store_library(const std::string &key, const std::string &name, std::string image) {
+void Jit::store_code(const Artifact &a) {
   if (!debug_options().cache) return;
-  Artifact a;
-  a.key = key, a.name = name, a.from = build_id();
-  a.code_kind = CodeKind::library;
-  a.code = std::move(image);
   std::string bytes = serialize(a);
   std::scoped_lock lock(mutex_);
-  cache_.write(hash_bytes(key), bytes);
+  cache_.write(hash_bytes(a.key), bytes);
 }
 
-std::unique_ptr<CompileLock> Jit::lock_library(const std::string &key) const {
+std::unique_ptr<CompileLock> Jit::lock_code(const std::string &key) const {
   if (!debug_options().cache || !cache_problem().empty()) return nullptr;
   return std::make_unique<CompileLock>(cache_.lock_path(hash_bytes(key)));
 }
@@ -288,14 +291,17 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
   CompileInput input = input_of(r, p);
   return resolving(p.sources, [&]() -> std::string {
     // The stages of code generation start from the last stage of the passes.
-    bool machine = stage == "llvm" || stage == "asm" || stage == "cuda";
+    bool machine = stage == "llvm" || stage == "asm" || stage == "cuda" || stage == "ptx";
     auto f = func_at_stage(p.func, input, machine ? "final" : stage);
     if (!f) {
       std::string known = join_text(stage_names(input), ", ");
       throw std::invalid_argument(cat("no stage is called '", stage, "'; the stages are ", known));
     }
     if (!machine) return print(*f);
-    if (stage == "cuda") return cuda_text(emit_launches(*f, r.target).bytes);
+    if (stage == "cuda" || stage == "ptx") {
+      std::string text = cuda_text(emit_launches(*f, r.target).bytes);
+      return stage == "cuda" ? text : compile_by_nvrtc(text, r.target.arch, NvrtcWant::ptx).bytes;
+    }
     return call_llvm(*f, r.target, stage == "llvm" ? LlvmWant::ir : LlvmWant::assembly);
   });
 }

@@ -13,6 +13,7 @@
 #include "runtime/compile_lock.h"
 #include "runtime/kernel.h"
 #include "runtime/request.h"
+#include "runtime/resolved_error.h"
 #include "runtime/shared_cache.h"
 #include "support/diagnostic.h"
 
@@ -23,15 +24,6 @@ struct SourceText {
   std::string text, path;
   uint32_t first_line = 1;
   std::vector<SourceText> callees = {};  ///< texts of the functions that it calls, by their numbers
-};
-
-/// Errors of a compilation with their lines resolved, for raising in Python.
-class ResolvedError : public std::exception {
- public:
-  explicit ResolvedError(std::vector<Resolved> errors) : errors(std::move(errors)) {}
-  const char *what() const noexcept override { return errors.empty() ? "" : errors[0].message.c_str(); }
-  std::vector<Resolved> errors;
-  std::string path = {};  ///< path of a text given in C++, whose lines count from 1
 };
 
 /// Receives each version that a kernel compiled or loaded, in the thread that did.
@@ -49,13 +41,14 @@ class Jit {
   /// Compiles a kernel, stores and loads it; throws ResolvedError. If another process compiles it just now,
   /// waits up to 10 s for that process and loads what it stored.
   std::shared_ptr<const LoadedKernel> compile(const Request &r, const SourceText &source);
-  /// Returns the shared library stored under a key; nothing on a miss.
-  std::optional<std::string> find_library(const std::string &key) const;
-  /// Stores a shared library. `key` states everything that the library depends on; `name` is for messages.
-  void store_library(const std::string &key, const std::string &name, std::string image);
-  /// Waits for other processes and threads that compile the library of a key, for up to 10 s; then the caller
+  /// Returns code that is no kernel of its own, a shared library or machine code of a GPU, stored under a
+  /// key; nothing on a miss.
+  std::optional<Artifact> find_code(const std::string &key, CodeKind kind) const;
+  /// Stores such code under its key, which states everything that it depends on.
+  void store_code(const Artifact &a);
+  /// Waits for other processes and threads that compile the code of a key, for up to 10 s; then the caller
   /// looks for it again. Null if the disk cache is not used.
-  std::unique_ptr<CompileLock> lock_library(const std::string &key) const;
+  std::unique_ptr<CompileLock> lock_code(const std::string &key) const;
   /// Stores the bytes of an entry that another cache had. Returns why it could not be stored, or "".
   std::string store_entry(const Hash128 &key, std::string_view bytes);
   /// Returns why the disk cache is not used, or "".
@@ -95,9 +88,9 @@ Jit &process_jit();
 /// Compiles a request to an artifact, which is neither stored nor loaded. Throws ResolvedError.
 Artifact compile_request(const Request &r, const SourceText &source);
 
-/// Returns one stage of a kernel as text: "llvm", "asm", for a request of the back end "cuda" also "cuda", or
-/// IR after a stage of stage_names (driver/compile.h). Throws ResolvedError, and std::invalid_argument for
-/// other stages.
+/// Returns one stage of a kernel as text: "llvm", "asm", for a request of the back end "cuda" also "cuda" and
+/// "ptx", or IR after a stage of stage_names (driver/compile.h). Throws ResolvedError, and
+/// std::invalid_argument for other stages.
 std::string inspect(const Request &r, const SourceText &source, std::string_view stage);
 
 /// A finding with its location: a line as in Resolved, of a text.

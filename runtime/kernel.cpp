@@ -5,32 +5,54 @@
 #include "runtime/cpu/code_events.h"
 #include "runtime/cpu/loader.h"
 #include "runtime/jit.h"
+#include "support/text.h"
 
 namespace kw {
 
-std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, const std::string &name,
-                                                       std::string &error) {
-  auto kernel = std::make_shared<LoadedKernel>();
+void LoadedKernel::count_words(const Artifact &a) {
   // The dims of the ABI hold the extents of the arguments, then the strides that the stride classes do not
   // determine. Extents of outputs are not passed: they follow from the arguments.
-  for (const ParamRecord &p : artifact.params) {
+  for (const ParamRecord &p : a.params) {
     if (!p.is_tensor) {
-      ++kernel->scalar_count_;
+      ++scalar_count_;
       continue;
     }
+    ++buffer_count_;
     if (p.mode == ParamMode::out)
-      ++kernel->output_count_;
+      ++output_count_;
     else
-      kernel->dim_count_ += p.rank;
-    if (p.stride_class == StrideClass::general) kernel->dim_count_ += p.rank;
-    if (p.stride_class == StrideClass::inner_unit && p.rank > 0) kernel->dim_count_ += p.rank - 1u;
+      dim_count_ += p.rank;
+    if (p.stride_class == StrideClass::general) dim_count_ += p.rank;
+    if (p.stride_class == StrideClass::inner_unit && p.rank > 0) dim_count_ += p.rank - 1u;
   }
+}
+
+std::string LoadedKernel::place_text() const {
+  return places_.empty() ? "" : cat(" (", places_[0].path, ":", places_[0].first_line, ")");
+}
+
+std::shared_ptr<const LoadedKernel> LoadedKernel::with_device_code(Artifact artifact,
+                                                                   const CodeOrigin &origin,
+                                                                   std::unique_ptr<const DeviceCode> code) {
+  auto kernel = std::make_shared<LoadedKernel>();
+  kernel->count_words(artifact);
+  kernel->places_ = origin.places;
+  kernel->device_code_ = std::move(code);
+  kernel->artifact_ = std::move(artifact);
+  return kernel;
+}
+
+std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, const CodeOrigin &origin,
+                                                       std::string &error) {
+  auto kernel = std::make_shared<LoadedKernel>();
+  kernel->count_words(artifact);
+  kernel->places_ = origin.places;
   // libraries of users share the cache and its format, but have no ABI entry point
   if (artifact.code_kind == CodeKind::library) {
     error = "a library, not a kernel";
     return nullptr;
   }
-  if (artifact.code_kind == CodeKind::cuda) {
+  if (artifact.code_kind == CodeKind::cuda || artifact.code_kind == CodeKind::cubin) {
     error = "code for a GPU, not for this processor";
     return nullptr;
   }
@@ -44,7 +66,7 @@ std::shared_ptr<const LoadedKernel> LoadedKernel::load(Artifact artifact, const 
       error = object.error;
       return nullptr;
     }
-    kernel->announced_ = announce_code(artifact.code, object.addresses, name);
+    kernel->announced_ = announce_code(artifact.code, object.addresses, origin.name);
     kernel->stack_bytes_ = object.stack_bytes;
     kernel->code_ = std::move(object.code);
     kernel->entry_ = reinterpret_cast<KwEntry>(object.entry);

@@ -16,7 +16,9 @@ struct CallWords {
   const int64_t *dims = nullptr;
   const uint64_t *scalars = nullptr;
   int64_t workspace_bytes = 0;
-  Device device{};  ///< of all data
+  Device device{};                       ///< of all data
+  DeviceStream stream{};                 ///< in which it runs; without a handle, that of the thread
+  const int64_t *out_extents = nullptr;  ///< of the outputs, concatenated; read on other devices than the CPU
 };
 
 struct RunResult {
@@ -27,8 +29,9 @@ struct RunResult {
 /// Runs the kernel on the device of its data; returns when the results are there.
 inline RunResult run_on_device(const LoadedKernel &kernel, const CallWords &words,
                                const volatile uint32_t *cancel) {
-  return with_device_api(words.device.kind,
-                         [&](const DeviceApi &api) { return api.launch(kernel, words, {}, cancel); });
+  return with_device_api(words.device.kind, [&](const DeviceApi &api) {
+    return api.launch(kernel, words, words.stream, cancel);
+  });
 }
 
 /// Runs the kernel on the CPU, in the calling thread.

@@ -10,8 +10,8 @@ namespace kw {
 class OpError : public std::runtime_error {
  public:
   /// no_kernel: a type error of a call that none of the operator's kernels can run; nothing has run then.
-  /// device: E501, no device can run it.
-  enum class Kind : uint8_t { type, value, runtime, unsupported, no_kernel, device };
+  /// device: E501, no device can run it. memory: a device has no memory left.
+  enum class Kind : uint8_t { type, value, runtime, unsupported, no_kernel, device, memory };
   OpError(Kind kind, const std::string &message, std::string op = {})
       : std::runtime_error(message), kind(kind), op(std::move(op)) {}
   Kind kind;

@@ -52,8 +52,9 @@ std::shared_ptr<Storage> Storage::allocate(size_t bytes, bool zeroed, Device dev
   return make_in_buffer<Storage>(Key{}, device, data, true, nullptr);
 }
 
-std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function<void()> release) {
-  return make_in_buffer<Storage>(Key{}, Device{}, data, writable, std::move(release));
+std::shared_ptr<Storage> Storage::adopt(void *data, bool writable, std::function<void()> release,
+                                        Device device) {
+  return make_in_buffer<Storage>(Key{}, device, data, writable, std::move(release));
 }
 
 Storage::~Storage() {
@@ -90,6 +91,11 @@ Tensor Tensor::make(DType dtype, Extents shape, bool zeroed, Device device) {
   auto storage = Storage::allocate(bytes_of(dtype, shape), zeroed, device);
   void *data = storage->data();
   return Tensor(make_in_buffer<Body>(std::move(storage), data, dtype, shape, Extents()));
+}
+
+void Tensor::set_zero() const {
+  with_device_api(device().kind,
+                  [&](const DeviceApi &api) { api.zero(device(), data(), static_cast<size_t>(bytes())); });
 }
 
 Tensor Tensor::ones(DType dtype, Extents shape) {

@@ -27,9 +27,10 @@ class Storage {
  public:
   /// Allocates memory of a device; throws std::bad_alloc, and OpError if there is no such device.
   static std::shared_ptr<Storage> allocate(size_t bytes, bool zeroed = false, Device device = {});
-  /// Wraps foreign memory of the host. `release` runs once, in any thread, when no tensor needs the memory
+  /// Wraps foreign memory. `release` runs once, in any thread, when no tensor needs the memory
   /// any more.
-  static std::shared_ptr<Storage> adopt(void *data, bool writable, std::function<void()> release);
+  static std::shared_ptr<Storage> adopt(void *data, bool writable, std::function<void()> release,
+                                        Device device = {});
   struct Key;  ///< only the two functions above make one
   Storage(const Key &, Device device, void *data, bool writable, std::function<void()> release)
       : device_(device), data_(data), writable_(writable), release_(std::move(release)) {}
@@ -109,6 +110,12 @@ class Tensor {
   int64_t bytes() const;  ///< bytes of its elements
   void *data() const { return body_->data; }
   Device device() const { return body_->storage->device(); }
+  /// Returns a row-major copy on a device, without history. Throws OpError without memory.
+  Tensor to(Device device) const;
+  /// Copies the elements of a tensor of the same device, dtype and shape. Both are row-major.
+  void assign(const Tensor &from) const;
+  /// Sets all elements to zero; they are row-major.
+  void set_zero() const;
   Storage &storage() const { return *body_->storage; }
   const std::shared_ptr<Storage> &shared_storage() const { return body_->storage; }
   /// Returns how calls read it; valid while a handle of the tensor exists.

@@ -35,7 +35,8 @@ enum class Section : uint32_t {
   from,
   library,
   cuda,
-  launch
+  launch,
+  cubin
 };
 
 /// Encodes the parameters and results. The readers below take the same fields in the same order. A change of
@@ -263,6 +264,8 @@ constexpr uint32_t most_threads = 1024;
 std::string launch_bytes(const LaunchProgram &p) {
   ByteWriter w;
   w.text(p.code);
+  w.text(p.arch);
+  w.u8(p.reads_device);
   w.u32(p.shared_bytes);
   w.u32(static_cast<uint32_t>(p.kernels.size()));
   for (const LaunchKernel &k : p.kernels) {
@@ -277,6 +280,8 @@ std::string launch_bytes(const LaunchProgram &p) {
 bool read_launches(std::string_view bytes, LaunchProgram &p) {
   ByteReader r(bytes);
   p.code = r.text();
+  p.arch = r.text(most_name);
+  p.reads_device = r.u8() != 0;
   p.shared_bytes = r.u32();
   // A kernel has at least 24 bytes, a parameter 5.
   p.kernels.resize(r.count(24, most_kernels));
@@ -321,6 +326,10 @@ bool read_section(Section tag, std::string_view bytes, Artifact &a) {
       a.code_kind = CodeKind::cuda;
       a.code = bytes;
       return true;
+    case Section::cubin:
+      a.code_kind = CodeKind::cubin;
+      a.code = bytes;
+      return true;
     case Section::launch: return read_launches(bytes, a.launches);
     case Section::explain: a.explain = bytes; return true;
     case Section::from: a.from = bytes; return true;
@@ -344,7 +353,8 @@ std::string serialize(const Artifact &a) {
   section(Section::sites, site_bytes(a));
   section(Section::diag, warning_bytes(a));
   // In the order of CodeKind.
-  constexpr Section code_sections[] = {Section::elf, Section::ir, Section::library, Section::cuda};
+  constexpr Section code_sections[] = {Section::elf, Section::ir, Section::library, Section::cuda,
+                                       Section::cubin};
   section(code_sections[static_cast<size_t>(a.code_kind)], a.code);
   if (a.code_kind == CodeKind::cuda) section(Section::launch, launch_bytes(a.launches));
   section(Section::explain, a.explain);

@@ -16,7 +16,7 @@
 namespace kw {
 
 /// The version of the encoding of an artifact; a part of every key.
-inline constexpr uint32_t artifact_version = 5;
+inline constexpr uint32_t artifact_version = 6;
 
 /// One parameter of the compiled function, in the order of the ABI.
 struct ParamRecord {
@@ -69,9 +69,9 @@ struct SiteRecord {
   uint32_t rank = 0;               ///< as in Site
 };
 
-/// `library` is no kernel, but a shared library that was compiled from a user's source, with its own kind of
-/// key.
-enum class CodeKind : uint8_t { elf, ir, library, cuda };
+/// `library` and `cubin` are no kernels and have their own kinds of keys: a shared library that was compiled
+/// from a user's source, and machine code of one kernel for a GPU, whose log stands in `explain`.
+enum class CodeKind : uint8_t { elf, ir, library, cuda, cubin };
 
 struct Artifact {
   std::string key;  ///< the preimage of the request key, readable lines

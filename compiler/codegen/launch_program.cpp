@@ -26,6 +26,7 @@ class LaunchProgramBuilder {
     block(f_.body);
     flush();
     out_.launches.code = code_.take();
+    out_.launches.arch = target_.arch;
     // What the kernels share comes first, so their places move.
     auto size = static_cast<uint32_t>(texts_.text.size());
     out_.bytes.insert(0, texts_.text);
@@ -134,6 +135,7 @@ class LaunchProgramBuilder {
     std::string cond = separate([&] { launch(store(word, {}, n.cond, n.cond.loc())); });
     std::string body = separate([&] { block(n.body); });
     code_.op(Op::loop), code_.operands().u32(slot);
+    out_.launches.reads_device = true;
     code_.operands().text(cond), code_.operands().text(body);
   }
 

@@ -25,6 +25,8 @@ struct LaunchProgram {
   std::string code;  ///< codegen/stack_code; empty if the kernel has no launch
   std::vector<LaunchKernel> kernels;
   uint32_t shared_bytes = 0;  ///< of the code: functions and constants of all kernels
+  bool reads_device = false;  ///< the host waits for what kernels compute
+  std::string arch{};         ///< what the texts are made for, "sm_90"
 
   friend bool operator==(const LaunchProgram &, const LaunchProgram &) = default;
 };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view known_words =
     "dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, verify=each, interp, interp:TARGET, cache=off, "
-    "perf:map, perf:jitdump, gdb";
+    "perf:map, perf:jitdump, gdb, wait";
 
 constexpr std::string_view interp_for = "interp:";
 constexpr uint8_t as_written = 1;
@@ -49,6 +49,7 @@ bool apply_word(DebugOptions &o, std::string_view key, std::string_view value) {
   if (key == "perf:map" && value.empty()) return o.perf_map = true;
   if (key == "perf:jitdump" && value.empty()) return o.jitdump = true;
   if (key == "gdb" && value.empty()) return o.gdb = true;
+  if (key == "wait" && value.empty()) return o.wait = true;
   return false;
 }
 

@@ -51,6 +51,7 @@ struct DebugOptions {
   bool perf_map = false;  ///< Linux perf, by a map of names
   bool jitdump = false;   ///< Linux perf, by a dump of the code
   bool gdb = false;       ///< GDB
+  bool wait = false;      ///< a call on a GPU waits for its kernel, so its faults are raised by itself
 };
 
 struct ParsedDebug {

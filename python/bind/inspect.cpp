@@ -164,12 +164,14 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
   try {
     Request r = k->request(*signature, Body::main);
     std::string_view name = stage;
-    if (constexpr std::string_view text_for = "cuda:"; name.starts_with(text_for)) {
-      std::optional<Target> target = target_of_class(name.substr(text_for.size()));
-      if (!target || !target->is_gpu())
-        throw std::invalid_argument(unknown_device(name.substr(text_for.size())));
+    for (std::string_view of_device : {"cuda", "ptx"}) {
+      if (!name.starts_with(cat(of_device, ":"))) continue;
+      std::string_view device = name.substr(of_device.size() + 1);
+      std::optional<Target> target = target_of_class(device);
+      if (!target || !target->is_gpu()) throw std::invalid_argument(unknown_device(device));
       r.target = *target, r.backend = "cuda";
-      name = "cuda";
+      name = of_device;
+      break;
     }
     std::string text = inspect(r, source, name);
     return py::reinterpret_steal<py::object>(
@@ -190,7 +192,7 @@ py::object count_kernel(PyObject *kernel, const py::tuple &args, const py::dict 
   if (!k->read_source(source)) return {};
   try {
     Request r = k->request(signature_of(f.words), Body::main);
-    f.abi_words(0);  // appends the strides
+    f.abi_words(Entry{});  // appends the strides
     WorkCount n = count_work(r, source, f.extents, f.scalars);
     py::dict out;
     out["float64"] = n.float64, out["float32"] = n.float32, out["statements"] = n.statements;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/cost.h"
+#include "bind/devices.h"
 #include "bind/dispatch/args.h"
 #include "bind/dispatch/dispatch.h"
 #include "bind/dispatch/log.h"
@@ -220,6 +221,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   if (!import_numpy()) throw py::error_already_set();
   m.attr("Kernel") = checked(make_kernel_type());
   bind_operators(m);
+  bind_cuda(m);
   // so that kernels called from C++ release the GIL and notice Ctrl-C like calls from Python
   set_runner(run_for_cpp);
   // a thread that waits for a compilation releases the GIL if it holds it

@@ -48,6 +48,7 @@ def include_paths() -> list[str]:
 
 _late = {  # names that operators and their gradients need, imported on demand
     "Tensor": "tensor",
+    "cuda": "",
     "grad": "gradients",
     "record": "warm.recording",
     "ops": "",

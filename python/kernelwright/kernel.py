@@ -147,6 +147,16 @@ def _cuda(self: Kernel, *args: Any, device: str = "sm_90", **keywords: Any) -> s
     return _inspect(self, args, keywords, f"cuda:{device}")
 
 
+def _ptx(self: Kernel, *args: Any, device: str = "sm_90", **keywords: Any) -> str:
+    """Returns the PTX text that NVRTC makes of the CUDA text for an architecture of GPUs; arguments as for
+    `ir`. No GPU is needed. Raises DeviceError E502 without NVRTC, and ValueError for an unknown architecture.
+    """
+    from .cuda import find_nvrtc
+
+    find_nvrtc()
+    return _inspect(self, args, keywords, f"ptx:{device}")
+
+
 def _explain(self: Kernel, *args: Any, html: bool = False, **keywords: Any) -> Explanation | HtmlExplanation:
     """Explains what the compiler proved, checks, zeroes and sums, for each compiled specialization.
 
@@ -256,18 +266,6 @@ def _reduce(self: Kernel) -> tuple[Any, ...]:
 def _repr(self: Kernel) -> str:
     function = _core.function_of(self)
     return f"<kernel {function.__module__}.{function.__qualname__}>"
-
-
-def _ptx(self: Kernel, *_: Any, **__: Any) -> str:
-    """Returns the PTX text of a specialization; not available yet."""
-    raise _no_gpu("ptx")
-
-
-def _no_gpu(method: str) -> BaseException:
-    from .errors import placeless_error
-
-    message = f"kernels run on the CPU alone, `.{method}()` is not available yet"
-    return placeless_error("UnsupportedError", "E102", message)
 
 
 _methods: dict[str, Callable[..., Any]] = {

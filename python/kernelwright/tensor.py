@@ -30,6 +30,14 @@ def as_list(numbers: _Axes) -> list[int]:
     return [numbers] if isinstance(numbers, int) else list(numbers)
 
 
+def _place(device: str) -> tuple[int, int]:
+    if device == "cpu":
+        return 0, 0
+    from .cuda import parse_device
+
+    return parse_device(device)
+
+
 def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not isinstance(other, _operands):
@@ -40,16 +48,36 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
 
 class Tensor(_core.Tensor):
-    """A copy of an array, or of an object that NumPy converts to one."""
+    """A copy of an array, or of an object that NumPy converts to one.
+
+    `device` says where its elements lie: "cpu", "cuda" or "cuda:1". Without it the copy of a tensor stays on
+    that tensor's device; everything else lies on the CPU. Raises DeviceError E501 if there is no such device.
+    """
 
     __array_priority__ = 1000  # makes `array + tensor` a tensor
     __array_ufunc__ = None
 
-    def __new__(cls, array: Any, dtype: Any = None) -> Any:
+    def __new__(cls, array: Any, dtype: Any = None, device: str | None = None) -> Any:
         if isinstance(array, Tensor):
             array._check_leaving()
-        given = array.numpy() if isinstance(array, _core.Tensor) else array
-        return _core.Tensor.__new__(cls, np.asarray(given, dtype))
+        is_tensor = isinstance(array, _core.Tensor)
+        where = device or (array.device if is_tensor else "cpu")
+        if is_tensor and dtype is None and array.device != "cpu":
+            return cls._as_class(array._to(*_place(where)))
+        made = _core.Tensor.__new__(cls, np.asarray(array.numpy() if is_tensor else array, dtype))
+        return made if where == "cpu" else made._to(*_place(where))
+
+    def to(self, device: str) -> Any:
+        """Returns the tensor itself if it lies on that device, else a copy there, without history."""
+        kind, index = _place(device)
+        if self.device == ("cpu" if kind == 0 else f"cuda:{index}"):
+            return self
+        self._check_leaving()
+        return self._to(kind, index)
+
+    def cpu(self) -> Any:
+        """Returns the tensor on the CPU."""
+        return self.to("cpu")
 
     @property
     def dtype(self) -> Any:

@@ -33,10 +33,10 @@ void Invocation::add_alias_words(size_t arguments, size_t outputs) {
     if (out_alias[i] != UINT8_MAX) words.push_back(out_alias_word(i, alias[out_alias[i]]));
 }
 
-CallWords Invocation::abi_words(int64_t workspace) {
+CallWords Invocation::abi_words(const Entry &entry) {
   // the ABI has one list of dims: extents, then strides
   if (!strides.empty()) extents.append(strides);
-  return {data.data(), extents.data(), scalars.data(), workspace, device};
+  return {data.data(), extents.data(), scalars.data(), entry.workspace, device, {}, entry.out_extents.data()};
 }
 
 }  // namespace kw

@@ -51,12 +51,17 @@ struct Invocation {
   /// Adds the layouts of the outputs, in their order; one that is not given is `ArrayView{}`. If all are
   /// contiguous, adds nothing.
   void add_outputs(std::span<const ArrayView> given);
+  /// Adds the mark of the device, for which versions of their own are compiled.
+  void add_device_word() {
+    if (device.kind != DeviceKind::cpu) words.push_back(device_word(device.index));
+  }
   /// Adds the marks for `alias` and `out_alias`, because such calls have versions of their own.
   void add_alias_words(size_t arguments, size_t outputs);
 
   CallSizes sizes() const { return {extents, scalars}; }
-  /// Returns the words of a run, after the data of the outputs were added; the extents become the dims.
-  CallWords abi_words(int64_t workspace);
+  /// Returns the words of a run of this body, after the data of the outputs were added; the extents become
+  /// the dims. Valid while the call and the entry are.
+  CallWords abi_words(const Entry &entry);
 
  private:
   /// Appends the strides that code of class `c` receives:

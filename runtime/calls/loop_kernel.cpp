@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
+#include "runtime/cuda/device.h"
 #include "runtime/launch.h"
 #include "runtime/op_error.h"
 #include "runtime/versions/faults.h"
@@ -49,7 +49,7 @@ Tensor new_output(const ParamRecord &p, Extents shape, Device device) {
 Tensor output_in(const Tensor &given, const ParamRecord &p, Extents shape, Device device) {
   Tensor out = fitting(given, p, shape);
   if (!out) return new_output(p, shape, device);
-  if (p.fill == Fill::zero) std::memset(out.data(), 0, static_cast<size_t>(out.bytes()));
+  if (p.fill == Fill::zero) out.set_zero();
   return out;
 }
 
@@ -124,7 +124,7 @@ Version &LoopKernel::find_version(const Invocation &call, std::unique_lock<std::
   v->request.identity = hash_bytes(cat("text ", source_.text)).text();
   v->request.signature = signature_of(call.words);
   v->request.options = options_;
-  set_present_target(v->request);
+  set_target(v->request, call.device);
   v->main = obtain(v->request, lock);
   for (const ParamRecord &p : v->main->artifact().params) v->has_inout |= p.mode == ParamMode::inout;
   // obtain() releases the lock while it compiles, so another thread may have added the same specialization
@@ -164,6 +164,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands, std::span
     throw_type_error(cat("kernel '", name_, "': a kernel has at most ", max_args, " parameters"));
   Invocation call;
   for (const Operand &o : operands) add_operand(call, o);
+  call.add_device_word();
   Version *v = &find_version(call, lock);
   compare_written(*v, call, operands);
   if (call.same_views && !call.overlaps) {  // same views are compiled as one buffer
@@ -184,7 +185,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands, std::span
   lock.unlock();
 
   std::vector<Tensor> outputs = make_outputs(*entry.kernel, entry.out_extents, call, given);
-  RunResult r = run_by_runner(*entry.kernel, entry.work, call.abi_words(entry.workspace));
+  RunResult r = run_by_runner(*entry.kernel, entry.work, call.abi_words(entry));
   // before the status is tested, because a failed run may have written some elements
   for (const ParamRecord &p : entry.kernel->artifact().params)
     if (p.mode == ParamMode::inout)

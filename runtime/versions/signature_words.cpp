@@ -10,6 +10,7 @@ Signature signature_of(std::span<const uint16_t> words) {
   for (size_t i = 0; i < words.size(); ++i) {
     uint16_t w = words[i];
     auto first = static_cast<uint8_t>(w & 63u);
+    if (w >= device_word(0)) continue;
     if (w >= out_alias_word(0, 0)) {
       s.out_aliases.resize(((w >> 6) & 31u) + 1, UINT8_MAX);
       s.out_aliases.back() = first;

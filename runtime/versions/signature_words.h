@@ -1,5 +1,5 @@
 // A signature as 16-bit words, used to compare a call with the existing specializations. There is one word
-// per argument, then marks for given outputs and for arguments that are the same view.
+// per argument, then marks for given outputs, for the device and for arguments that are the same view.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace kw {
 
-inline constexpr size_t max_words = 2 * (max_args + max_outputs);
+inline constexpr size_t max_words = 2 * (max_args + max_outputs) + 1;
 static_assert(max_args <= 64 && max_outputs <= 32);  // argument indices take 6 bits, output indices 5
 
 // encodes an argument: kind 2 bits, dtype 4, rank 4, class 2
@@ -29,7 +29,10 @@ constexpr uint16_t out_alias_word(size_t which, size_t first) {
   return static_cast<uint16_t>(0xE000u | which << 6 | first);
 }
 
-/// Returns the signature that the words encode.
+/// Encodes that all arrays lie on the GPU with this number; calls on the CPU have no such word.
+constexpr uint16_t device_word(uint32_t index) { return static_cast<uint16_t>(0xF000u | (index & 0xFFFu)); }
+
+/// Returns the signature that the words encode. It does not tell the device.
 Signature signature_of(std::span<const uint16_t> words);
 
 }  // namespace kw

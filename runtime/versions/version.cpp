@@ -58,6 +58,7 @@ bool Version::knows(const CallSizes &sizes) const {
 Request Version::request_of(Body body) const {
   Request r = request;
   r.options.body = body;
+  if (r.target.is_gpu()) set_present_target(r);  // the host runs what is rare
   return r;
 }
 

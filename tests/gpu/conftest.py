@@ -1,10 +1,42 @@
-"""Makes the kernel corpus and the emulator importable."""
+"""Makes the corpus and the emulator importable, and opens the stand-ins in this process."""
 
+from __future__ import annotations
+
+import ctypes
+import os
 import sys
 from pathlib import Path
+
+import pytest
 
 sys.path[:0] = [
     str(Path(__file__).parent),
     str(Path(__file__).parent / "emulator"),
     str(Path(__file__).parents[1] / "kernels"),
 ]
+
+import build as stand_ins  # noqa: E402
+from device import Device  # noqa: E402
+
+import kernelwright as kw  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def device() -> Device:
+    """The emulated GPU of this process. Driver and NVRTC are opened once in a process, so that tests of
+    machines without a GPU run in processes of their own.
+    """
+    wanted = stand_ins.environment(KW_EMULATOR_DEVICES="90,80")
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        assert kw.cuda.why() == ""
+        probe = kw.kernel("def probe(a):\n    a[0] = 1\n    return a\n")
+        probe.ptx("f32[:]")  # opens NVRTC
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    return Device(ctypes.CDLL(wanted["KW_LIBCUDA"]))

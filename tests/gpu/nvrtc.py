@@ -1,11 +1,17 @@
-"""Compiles CUDA texts by a real NVRTC through its C interface, without a GPU."""
+"""Compiles CUDA texts by a real NVRTC through its C interface, without a GPU.
+
+NVRTC runs in a process of its own (`python nvrtc.py`), because a stand-in may be open in the tests' process.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import os
 import site
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +25,7 @@ class Compiled:
 
     code: int
     log: str
-    cubin: bytes
+    is_elf: bool
 
 
 def candidates() -> list[str]:
@@ -32,7 +38,6 @@ def candidates() -> list[str]:
     return [given] if given else [*found, "libnvrtc.so.13", "libnvrtc.so.12"]
 
 
-@functools.cache
 def library() -> ctypes.CDLL | None:
     for path in candidates():
         try:
@@ -42,10 +47,7 @@ def library() -> ctypes.CDLL | None:
     return None
 
 
-def compile_text(text: str, arch: str) -> Compiled:
-    """Compiles one translation unit for an architecture such as "sm_90"."""
-    nvrtc = library()
-    assert nvrtc is not None
+def _compile(nvrtc: ctypes.CDLL, text: str, arch: str) -> Compiled:
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None)
     words = [f"--gpu-architecture={arch}", *OPTIONS]
@@ -59,6 +61,41 @@ def compile_text(text: str, arch: str) -> Compiled:
         getattr(nvrtc, f"nvrtcGet{what}")(program, buffer)
         return buffer.raw
 
-    out = Compiled(code, read("ProgramLog").rstrip(b"\0").decode(), b"" if code else read("CUBIN"))
+    log = read("ProgramLog").rstrip(b"\0").decode()
+    out = Compiled(code, log, not code and read("CUBIN").startswith(b"\x7fELF"))
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     return out
+
+
+@functools.cache
+def _worker() -> subprocess.Popen[str] | None:
+    """The process with NVRTC; None if there is no NVRTC."""
+    worker = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert worker.stdout
+    return worker if worker.stdout.readline() == "ready\n" else None
+
+
+def is_here() -> bool:
+    return _worker() is not None
+
+
+def compile_text(text: str, arch: str) -> Compiled:
+    """Compiles one translation unit for an architecture such as "sm_90"."""
+    worker = _worker()
+    assert worker and worker.stdin and worker.stdout
+    print(json.dumps([text, arch]), file=worker.stdin, flush=True)
+    return Compiled(*json.loads(worker.stdout.readline()))
+
+
+def main() -> None:
+    nvrtc = library()
+    print("ready" if nvrtc else "missing", flush=True)
+    for line in sys.stdin if nvrtc else ():
+        made = _compile(nvrtc, *json.loads(line))
+        print(json.dumps([made.code, made.log, made.is_elf]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

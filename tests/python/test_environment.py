@@ -12,7 +12,7 @@ WRONG = {
     "KW_DEBUG": (
         "tiem",
         "KW_DEBUG: unknown word 'tiem'; the words are: dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, "
-        "verify=each, interp, interp:TARGET, cache=off, perf:map, perf:jitdump, gdb",
+        "verify=each, interp, interp:TARGET, cache=off, perf:map, perf:jitdump, gdb, wait",
     ),
     "KW_FROZEN": ("yes", "KW_FROZEN is 'yes', but must be 0 or 1"),
     "KW_LOG": ("loud", "KW_LOG is 'loud', but must begin with one of debug, info, warning, error"),

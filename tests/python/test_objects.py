@@ -331,15 +331,6 @@ def test_the_cuda_text_of_a_kernel_needs_no_gpu() -> None:
     assert raised(ValueError, lambda: add.ir("cuda")) == "ir: cuda is no IR of ours; use .cuda()"
 
 
-def test_ptx_is_not_available_yet() -> None:
-    for args in ((), (ONES, ONES)):
-        with pytest.raises(kw.UnsupportedError) as caught:
-            add.ptx(*args)
-        said = "kernels run on the CPU alone, `.ptx()` is not available yet"
-        assert (caught.value.code, caught.value.message) == ("E102", said)
-        assert str(caught.value) == f"error[E102]: {said}"
-
-
 def test_running_under_python(capsys: pytest.CaptureFixture[str]) -> None:
     @kw.kernel
     def talks(a, n=2):

@@ -80,13 +80,6 @@ int number_of_dtype(DType t) {
 
 std::string type_name(PyObject *o) { return Py_TYPE(o)->tp_name; }
 
-/// Raises E221 for argument `i`: `what` ends the sentence "argument 'x' of kernel 'k' is …". Returns false.
-bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help) {
-  raise_error(Code::E221, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is ", what),
-              help);
-  return false;
-}
-
 /// Returns the dtype as NumPy writes it, or "?" if that fails.
 std::string dtype_text(PyArrayObject *a) {
   PyRef text(PyObject_Str(reinterpret_cast<PyObject *>(PyArray_DESCR(a))));
@@ -300,6 +293,14 @@ bool read_out(const KernelState &k, CallFrame &f) {
 }
 
 }  // namespace
+
+bool read_number(const KernelState &k, size_t i, CallFrame &f) { return read_other(k, i, f); }
+
+bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help) {
+  raise_error(Code::E221, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is ", what),
+              help);
+  return false;
+}
 
 std::string parameter_name(const KernelState &k, size_t i) {
   size_t shown = k.parameters.names.size();

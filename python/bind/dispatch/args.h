@@ -35,6 +35,11 @@ bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, P
                     CallFrame &f);
 /// Classifies every argument. Returns false with an exception that names the parameter.
 bool read_arguments(const KernelState &k, CallFrame &f);
+/// Reads an argument that is not an array: a number, or what a kernel must not use. Returns false with an
+/// exception.
+bool read_number(const KernelState &k, size_t i, CallFrame &f);
+/// Raises E221 for argument `i`: `what` ends the sentence "argument 'x' of kernel 'k' is …". Returns false.
+bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help);
 /// Returns the name of a parameter; "out" after the last one.
 std::string parameter_name(const KernelState &k, size_t i);
 /// Reads out= again if some of its outputs are computed in new arrays. Returns false with an exception.

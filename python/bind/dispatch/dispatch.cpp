@@ -6,10 +6,11 @@
 
 #include "bind/dispatch/args.h"
 #include "bind/dispatch/changed.h"
+#include "bind/dispatch/device_call.h"
 #include "bind/dispatch/inline_cache.h"
 #include "bind/dispatch/notes.h"
-#include "bind/dispatch/operands.h"
 #include "bind/dispatch/tensor.h"
+#include "runtime/cuda/run.h"
 #include "runtime/launch.h"
 #include "runtime/versions/faults.h"
 #include "support/text.h"
@@ -67,7 +68,7 @@ CallPlan *make_plan(KernelState &k, const CallFrame &f) {
   auto plan = std::make_unique<CallPlan>();
   plan->set_calls(f.words);
   plan->generation = k.captured.generation;
-  plan->request = k.request(signature_of(f.words), Body::main);
+  plan->request = k.request(signature_of(f.words), Body::main, f.device);
   plan->main = k.obtain(plan->request);
   if (!plan->main) k.captured.fresh = false;  // the next call may define a missing name
   if (!plan->main || !k.warn_once(*plan->main) || !k.count_version()) return nullptr;
@@ -210,8 +211,37 @@ PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObjec
   PyRef out(open_output(*plan, c));
   if (!out) return nullptr;
   RunResult r = run(kernel, c.work, {c.data, c.extents, c.scalars, c.workspace});
-  if (c.out) note_write_through(c.out);
+  if (c.out_is_a_view) note_write_through(c.out);
   return end_run(k, kernel, {c.extents, c.extent_count}, r) ? out.release() : note_call(k, args, nargs);
+}
+
+/// Executes a call with arrays on a GPU. The run only starts there, so it needs no time in which other
+/// threads of Python could work; a kernel for which the host waits is run like a long one.
+PyObject *call_on_device(KernelState &k, Device device, CallFrame &f) {
+  DeviceArguments arguments;
+  PlanPin plan;
+  if (!read_device_arguments(k, device, f, arguments) || !(plan = need_plan(k, f))) return nullptr;
+  if (f.has_out && !check_out_count(k, *plan->main, f)) return nullptr;
+  if (plan->has_inout || f.has_out) {
+    if (!check_written(k, *plan, f, arguments)) return nullptr;
+    if (f.same_views && !f.overlaps) {
+      f.add_alias_words(f.arg_count, f.out_count);
+      if (!(plan = need_plan(k, f))) return nullptr;
+    }
+  }
+  Entry entry;
+  if (!enter_plan(k, *plan, f, entry)) return nullptr;
+  auto outputs = open_outputs(k, entry, f, arguments);
+  if (!outputs) return nullptr;
+  CallWords words = f.abi_words(entry);
+  words.stream = stream_of_thread(device);
+  RunResult r = run(*entry.kernel, waits_for_host(*entry.kernel) ? INT64_MAX : 0, words);
+  for (const ParamRecord &p : entry.kernel->artifact().params)
+    if (p.mode == ParamMode::inout) arguments.tensors[static_cast<size_t>(p.arg)].storage().note_write();
+  for (const Tensor &t : arguments.given)
+    if (t) t.storage().note_write();
+  if (!end_run(k, *entry.kernel, f.extents, r)) return nullptr;
+  return device_result(*entry.kernel, f, arguments, *outputs);
 }
 
 /// Executes a call that is not known to repeat the last one. Most steps may run Python code of the user, so
@@ -226,6 +256,11 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   std::vector<std::pair<std::string, PyRef>> held;  // captured arrays: other calls may rebind their names
   if (!k.captured.arrays.empty()) held = k.captured.arrays;
   if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
+  if (!adopt_cuda_arrays(f)) return note_call(k, f);
+  if (Device device = device_of_arguments(f); device.kind != DeviceKind::cpu) {
+    PyObject *result = call_on_device(k, device, f);
+    return result ? result : note_call(k, f);
+  }
   PlanPin plan;
   if (!read_arguments(k, f) || !choose_plan(k, f, plan)) return note_call(k, f);
   Entry entry;
@@ -234,7 +269,7 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   Outputs outs;
   if (!make_outputs(entry, f, outs)) return nullptr;
   if (!check_unchanged(k, f, {outs.array, outs.count})) return note_call(k, f);
-  RunResult r = run(*entry.kernel, entry.work, f.abi_words(entry.workspace));
+  RunResult r = run(*entry.kernel, entry.work, f.abi_words(entry));
   if (plan->has_inout || f.has_out) note_writes(*entry.kernel, f);
   return finish(k, *entry.kernel, f, outs, r);
 }
@@ -373,13 +408,16 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   Invocation call;
   for (const Tensor &t : tensors) call.add(t.array(), t.stride_class());
   if (!tensors.empty()) call.device = tensors[0].device();
+  call.add_device_word();
   if (!plan->serves(call.words) || !plan->knows(call.sizes())) return std::nullopt;
   // run() may release the GIL, so the pin keeps other calls from dropping the plan
   PlanPin held(plan);
   ++k->stats.calls;  // other calls pass through kernel_vectorcall
   const LoadedKernel &body = plan->body();
-  std::vector<Tensor> outputs = make_outputs(body, plan->out_extents, call);
-  RunResult r = run(body, plan->work, call.abi_words(plan->workspace));
+  Entry entry{&body, {}, plan->workspace, plan->work};
+  entry.out_extents.append(plan->out_extents);
+  std::vector<Tensor> outputs = make_outputs(body, entry.out_extents, call);
+  RunResult r = run(body, entry.work, call.abi_words(entry));
   if (!end_run(*k, body, call.extents, r)) return std::vector<Tensor>();
   return outputs;
 }

@@ -5,7 +5,10 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <optional>
+
 #include "bind/dispatch/args.h"
+#include "runtime/calls/loop_kernel.h"
 #include "runtime/calls/registry.h"
 #include "runtime/launch.h"
 
@@ -27,6 +30,12 @@ bool note_same_views(KernelState &k, CallFrame &f);
 bool choose_plan(KernelState &k, CallFrame &f, PlanPin &plan);
 /// Obtains another body than `main`, which is compiled at its first use. Returns false with an exception.
 bool need_body(KernelState &k, CallPlan &plan, Body body);
+
+/// The fast path of a kernel that an operator calls with tensors, without arrays in between. Runs the kernel
+/// on tensors with the types and extents of its last call and returns the outputs. Returns nothing for other
+/// calls, which go through arrays like calls from Python, and for kernels that return more than their
+/// outputs. An empty list means that Python raised.
+std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const Tensor> tensors);
 
 /// Computes the types of the results of a kernel. Compiles it for the arguments, but does not run it. Returns
 /// false with an exception.

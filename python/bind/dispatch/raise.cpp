@@ -70,6 +70,12 @@ PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &p
   return nullptr;
 }
 
+PyObject *raise_resolved(const ResolvedError &e, const KernelPlace &place) {
+  if (e.places.empty()) return raise_errors(e.errors, place);
+  const TextPlace &own = e.places[0];
+  return raise_errors(e.errors, {own.path, own.first_line, {e.places.begin() + 1, e.places.end()}});
+}
+
 PyObject *raise_error(Code code, std::string message, std::string help) {
   Resolved r;
   r.code = code;
@@ -88,6 +94,7 @@ void raise_op_error(const OpError &e) {
   }
   PyObject *kind = e.kind == Kind::value     ? PyExc_ValueError
                    : e.kind == Kind::runtime ? PyExc_RuntimeError
+                   : e.kind == Kind::memory  ? PyExc_MemoryError
                                              : PyExc_TypeError;
   PyObject *message = text(e.what());
   PyObject *error = message ? PyObject_CallOneArg(kind, message) : nullptr;

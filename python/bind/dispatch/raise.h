@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/op_error.h"
+#include "runtime/resolved_error.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -33,6 +34,8 @@ struct KernelPlace {
 PyObject *raise_errors(const std::vector<Resolved> &errors, const KernelPlace &place);
 /// Sets the exception of one error without a source location. Returns null.
 PyObject *raise_error(Code code, std::string message, std::string help = {});
+/// Sets the exception of errors that the runtime threw. `place`: of the kernel that was called, if one was.
+PyObject *raise_resolved(const ResolvedError &e, const KernelPlace &place = {});
 /// Raises TypeError, ValueError, RuntimeError or UnsupportedError, by the error's kind. If no kernel runs the
 /// call, raises a TypeError whose attribute `operator` is the operator's name.
 void raise_op_error(const OpError &e);
@@ -46,6 +49,8 @@ auto guarded(F &&f, decltype(f()) failed = {}) noexcept -> decltype(f()) {
     return f();
   } catch (const OpError &e) {
     raise_op_error(e);
+  } catch (const ResolvedError &e) {
+    raise_resolved(e);
   } catch (const CompileError &e) {
     raise_error(e.found().empty() ? Code::E503 : e.found()[0].code, e.what());
   } catch (const std::bad_alloc &) {

@@ -10,6 +10,7 @@
 
 #include "bind/dispatch/log.h"
 #include "bind/dispatch/recorded.h"
+#include "runtime/cuda/device.h"
 #include "runtime/frozen.h"
 #include "support/log.h"
 #include "support/text.h"
@@ -236,11 +237,11 @@ bool KernelState::refresh() {
   return true;
 }
 
-Request KernelState::request(const Signature &signature, Body body) const {
+Request KernelState::request(const Signature &signature, Body body, Device device) const {
   Request r{name, identity, captured.values, signature, options, {}};
   r.places = place.texts();
-  set_present_target(r);
   r.options.body = body;
+  set_target(r, device);
   return r;
 }
 

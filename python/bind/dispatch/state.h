@@ -251,8 +251,9 @@ class KernelState {
   /// false if Python raised.
   bool refresh();
 
-  /// Returns the request for one body of the specialization for `signature`, for the present target.
-  Request request(const Signature &signature, Body body) const;
+  /// Returns the request for one body of the specialization for `signature`, for the present target of a
+  /// device.
+  Request request(const Signature &signature, Body body, Device device = {}) const;
   /// Returns a body from memory, from disk or by compilation; null with a Python exception. Sets
   /// `was_stored`, if given, to whether it was on disk.
   std::shared_ptr<const LoadedKernel> obtain(const Request &r, bool *was_stored = nullptr);

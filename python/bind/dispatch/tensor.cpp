@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bind/dispatch/args.h"
+#include "bind/dispatch/device_array.h"
 #include "runtime/op_error.h"
 
 namespace kw {
@@ -26,16 +27,6 @@ PyTypeObject *tensor_type = nullptr;         ///< created once, when the module 
 std::vector<PyTypeObject *> result_classes;  ///< referenced forever
 
 TensorObject *as_tensor(PyObject *o) { return reinterpret_cast<TensorObject *>(o); }
-
-/// Releases a reference from any thread. While the interpreter ends, the object is leaked.
-void release_object(PyObject *o) {
-  if (!Py_IsInitialized()) return;
-  StaysAtEnd stays;
-  PyGILState_STATE state = PyGILState_Ensure();
-  Py_DECREF(o);
-  PyGILState_Release(state);
-  stays.over();
-}
 
 /// Returns a storage over an array's memory. It keeps the array alive until no tensor needs the memory.
 std::shared_ptr<Storage> storage_of(PyArrayObject *a) {
@@ -79,11 +70,21 @@ PyObject *tensor_numpy_dtype(PyObject *self, void *) {
   return Py_NewRef(static_cast<PyObject *>(const_cast<void *>(descr)));
 }
 
-/// Returns an array over the memory. It is read-only if a gradient needs the memory as it is, because writes
-/// through the array would not be seen.
+/// Returns a copy of a tensor on another device, made without the GIL; an empty one with an exception.
+Tensor moved(const Tensor &t, Device device) {
+  GilReleased released;
+  return t.to(device);
+}
+
+/// Returns an array over the memory, or of a tensor of a GPU a copy. It is read-only if a gradient needs the
+/// memory as it is, because writes through the array would not be seen.
 PyObject *tensor_numpy(PyObject *self, PyObject *) {
   return guarded([&]() -> PyObject * {
     const Tensor &t = as_tensor(self)->tensor;
+    if (t.device().kind != DeviceKind::cpu) {
+      Tensor copy = moved(t, Device{});
+      return copy ? array_over(copy, true) : nullptr;
+    }
     if (t.history()) return array_over(t, false);
     t.storage().add_view();  // before the look at the pins
     bool writable = !t.storage().is_pinned();
@@ -92,6 +93,23 @@ PyObject *tensor_numpy(PyObject *self, PyObject *) {
     // what is written through it is not seen: the history of a tensor with the same memory ends here
     if (writable) t.storage().note_array();
     return array;
+  });
+}
+
+/// Returns "cpu" or "cuda:0".
+PyObject *tensor_device(PyObject *self, void *) {
+  Device d = as_tensor(self)->tensor.device();
+  return d.kind == DeviceKind::cpu ? PyUnicode_FromString("cpu") : PyUnicode_FromFormat("cuda:%u", d.index);
+}
+
+/// Returns a copy on a device, `_to(kind, index)`: kind 0 is the CPU, 1 are GPUs.
+PyObject *tensor_to(PyObject *self, PyObject *args) {
+  int kind = 0;
+  unsigned index = 0;
+  if (!PyArg_ParseTuple(args, "iI", &kind, &index)) return nullptr;
+  return guarded([&]() -> PyObject * {
+    Tensor copy = moved(as_tensor(self)->tensor, {static_cast<DeviceKind>(kind), index});
+    return copy ? wrap_tensor(Py_TYPE(self), std::move(copy)) : nullptr;
   });
 }
 
@@ -107,6 +125,10 @@ PyObject *tensor_for_write(PyObject *self, PyObject *) {
 PyObject *tensor_mark_viewed(PyObject *self, PyObject *) {
   as_tensor(self)->tensor.storage().add_view();
   return Py_NewRef(Py_None);
+}
+
+PyObject *tensor_cuda_interface(PyObject *self, void *) {
+  return guarded([&] { return cuda_array_interface(as_tensor(self)->tensor); });
 }
 
 PyObject *tensor_tracked(PyObject *self, void *) {
@@ -146,6 +168,7 @@ PyMethodDef methods[] = {
     {"numpy", tensor_numpy, METH_NOARGS,
      "An array over the tensor's memory; read-only while a gradient needs the memory as it is (copy it to "
      "write)."},
+    {"_to", tensor_to, METH_VARARGS, "A copy on a device, given by the number of its kind and its own."},
     {"_for_write", tensor_for_write, METH_NOARGS, "A writable array; counts as a write of the memory."},
     {"_mark_viewed", tensor_mark_viewed, METH_NOARGS, "Says that other code may write the memory."},
     {"_from_array", tensor_from_array, METH_O | METH_CLASS, "A tensor over the memory of an array."},
@@ -155,6 +178,9 @@ PyMethodDef methods[] = {
 
 PyGetSetDef getset[] = {
     {"shape", tensor_shape, nullptr, "Extents, a tuple of int.", nullptr},
+    {"__cuda_array_interface__", tensor_cuda_interface, nullptr, "What other libraries for GPUs read.",
+     nullptr},
+    {"device", tensor_device, nullptr, "Where its elements lie: 'cpu' or 'cuda:0'.", nullptr},
     {"numpy_dtype", tensor_numpy_dtype, nullptr, "The dtype as NumPy's object.", nullptr},
     {"_is_tracked", tensor_tracked, nullptr, "Whether gradients can go through it.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -173,6 +199,15 @@ PyObject *make_tensor_type() {
   PyObject *type = PyType_FromSpec(&spec);
   tensor_type = reinterpret_cast<PyTypeObject *>(type);
   return type;
+}
+
+void release_object(PyObject *o) {
+  if (!Py_IsInitialized()) return;
+  StaysAtEnd stays;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(o);
+  PyGILState_Release(state);
+  stays.over();
 }
 
 const Tensor *tensor_of(PyObject *o) {
@@ -204,6 +239,7 @@ void add_result_class(PyTypeObject *type) {
 
 PyTypeObject *default_result_class() { return result_classes.empty() ? tensor_type : result_classes[0]; }
 
+bool is_array(PyObject *o) { return PyArray_Check(o); }
 bool is_array_like(PyObject *o) { return PyArray_Check(o) || PyArray_IsScalar(o, Generic); }
 
 Tensor tensor_over(PyObject *o, const char *name, bool *copied) {

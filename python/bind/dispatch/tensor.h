@@ -21,6 +21,9 @@ PyTypeObject *result_class(PyObject *o);
 void add_result_class(PyTypeObject *type);  ///< keeps the class forever
 PyTypeObject *default_result_class();       ///< the class added first
 
+/// Releases a reference from any thread. While the interpreter ends, the object is leaked.
+void release_object(PyObject *o);
+
 /// Returns a tensor over the memory of an array or of a copy of a number, and keeps that object alive.
 /// Accepts arrays of our dtypes in native byte order; irregular strides are copied. Returns an empty Tensor
 /// with a TypeError for others, which calls the array `name`. Sets `copied` if the memory is a copy.
@@ -32,6 +35,8 @@ void forget_history(PyObject *o);
 /// Returns an array over the tensor's memory, which it keeps alive; null with an exception. `writable`: if
 /// the memory is writable, the array is too.
 PyObject *array_over(const Tensor &t, bool writable = true);
+/// Returns whether an object is an array of NumPy.
+bool is_array(PyObject *o);
 /// Returns whether an object is an array or a number of NumPy.
 bool is_array_like(PyObject *o);
 

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <tuple>
 
-#include "bind/dispatch/operands.h"
+#include "bind/dispatch/dispatch.h"
 #include "bind/dispatch/tensor.h"
 #include "bind/ops/values.h"
 #include "runtime/calls/tape.h"

@@ -17,6 +17,7 @@
 #include "runtime/calls/tape.h"
 #include "runtime/jit.h"
 #include "runtime/ops/ops.h"
+#include "support/build_id.h"
 #include "support/text.h"
 
 namespace py = pybind11;
@@ -425,7 +426,7 @@ class LibraryLock {
   explicit LibraryLock(std::string key) : key_(std::move(key)) {}
   void enter() {
     py::gil_scoped_release released;  // its owner may need the GIL
-    lock_ = process_jit().lock_library(key_);
+    lock_ = process_jit().lock_code(key_);
   }
   void leave() { lock_.reset(); }
 
@@ -437,11 +438,15 @@ class LibraryLock {
 /// Adds the store of compiled libraries and the class AotKernel, which calls their functions.
 void bind_libraries(py::module_ &m) {
   m.def("find_library", [](const std::string &key) -> py::object {
-    auto image = process_jit().find_library(key);
-    return image ? py::object(py::bytes(*image)) : py::none();
+    auto found = process_jit().find_code(key, CodeKind::library);
+    return found ? py::object(py::bytes(found->code)) : py::none();
   });
   m.def("store_library", [](const std::string &key, const std::string &name, const std::string &image) {
-    process_jit().store_library(key, name, image);
+    Artifact a;
+    a.key = key, a.name = name, a.from = build_id();
+    a.code_kind = CodeKind::library;
+    a.code = image;
+    process_jit().store_code(a);
   });
   py::class_<LibraryLock>(m, "LibraryLock")
       .def(py::init<std::string>())

@@ -10,7 +10,6 @@
 #include "codegen/llvm_library.h"
 #include "ir/equal.h"
 #include "ir/print.h"
-#include "runtime/cuda/launch.h"
 #include "runtime/jit.h"
 #include "runtime/launch.h"
 #include "runtime/memory/buffer.h"
@@ -167,58 +166,6 @@ std::string llvm_fault(const std::string &ir, int what) {
   return f ? provoke_llvm_fault(*f, kernel_target().target, what) : error;
 }
 
-/// Emits IR in launch form for a GPU: the text, without the prelude; (name, begin, end, threads, temporaries,
-/// parameters) of each kernel; and the program of the host.
-py::tuple cuda_program(const std::string &ir, const std::string &device) {
-  std::string error;
-  auto f = parse_ir_text(ir, error);
-  std::optional<Target> target = target_of_class(device);
-  if (!f || !target) throw py::value_error(f ? "no such GPU" : error);
-  EmittedCode code = emit_launches(*f, *target);
-  py::list kernels;
-  for (const LaunchKernel &k : code.launches.kernels) {
-    py::list params;
-    for (const CudaParam &p : k.params) params.append(py::make_tuple(static_cast<int>(p.kind), p.index));
-    kernels.append(py::make_tuple(k.name, k.begin, k.end, k.threads, k.temporaries, params));
-  }
-  return py::make_tuple(code.bytes, kernels, py::bytes(code.launches.code));
-}
-
-/// Passes the launches of a program to an object of Python with the members of LaunchQueue.
-class PythonQueue : public LaunchQueue {
- public:
-  explicit PythonQueue(py::object to) : to_(std::move(to)) {}
-  bool reserve(uint32_t slot, int64_t bytes) override { return call("reserve", slot, bytes); }
-  bool fill(uint32_t slot) override { return call("fill", slot); }
-  bool launch(const LaunchCall &c) override {
-    auto list = [](std::span<const int64_t> values) {
-      return std::vector<int64_t>(values.begin(), values.end());
-    };
-    return call("launch", c.kernel, list(c.blocks), list(c.bytes), list(c.iterators));
-  }
-  bool read(uint32_t slot, bool &word) override { return word = call("read", slot), true; }
-
- private:
-  template <class... Args>
-  bool call(const char *member, Args &&...args) {
-    return to_.attr(member)(std::forward<Args>(args)...).template cast<bool>();
-  }
-  py::object to_;
-};
-
-/// Runs the program of the host: (how it ended, site, value, bound). `temporaries` counts those of each
-/// kernel.
-py::tuple run_host_program(const std::string &code, const std::vector<uint32_t> &temporaries,
-                           const std::vector<int64_t> &dims, const std::vector<uint64_t> &scalars,
-                           const py::object &queue) {
-  LaunchProgram program{code, {}, 0};
-  for (uint32_t count : temporaries) program.kernels.emplace_back().temporaries = count;
-  PythonQueue to(queue);
-  LaunchResult r = run_launches(program, {dims.data(), dims.size(), scalars.data(), scalars.size()}, to);
-  static constexpr const char *ends[] = {"none", "overflow", "malformed", "stopped", "fault"};
-  return py::make_tuple(ends[static_cast<size_t>(r.error)], r.site, r.value, r.bound);
-}
-
 /// Returns the checksum of a cache entry with these bytes.
 py::bytes checksum(const py::bytes &bytes) {
   Hash128 h = hash_bytes(std::string_view(bytes));
@@ -245,8 +192,6 @@ PYBIND11_MODULE(_core_testing, m) {
   m.def("kept_memory", kept_buffer_bytes);
   m.def("give_back_memory", give_back_buffers);
   m.def("checksum", checksum);
-  m.def("cuda_program", cuda_program);
-  m.def("run_launches", run_host_program);
 }
 
 }  // namespace kw

@@ -147,6 +147,8 @@ Artifact for_gpu() {
   a.code = "one two";
   a.launches.code = "stack code";
   a.launches.shared_bytes = 1;
+  a.launches.reads_device = true;
+  a.launches.arch = "sm_90";
   using enum CudaParam::Kind;
   std::vector<CudaParam> params;
   for (auto kind : {data, dim, scalar, iterator, slot, temporary, call}) params.push_back({kind, 300});
@@ -161,10 +163,20 @@ TEST(Artifact, launches_come_back) {
   EXPECT_EQ(b->code_kind, CodeKind::cuda);
   EXPECT_EQ(b->code, a.code);
   EXPECT_EQ(b->launches, a.launches);
-  auto [code, kernels, shared_bytes] = a.launches;
+  auto [code, kernels, shared_bytes, reads_device, arch] = a.launches;
   auto [name, begin, end, threads, temporaries, params] = kernels[0];
-  EXPECT_EQ(cat(code, name, begin, end, threads, temporaries, params.size(), shared_bytes),
-            "stack codef_013256271");
+  EXPECT_EQ(
+      cat(code, name, begin, end, threads, temporaries, params.size(), shared_bytes, reads_device, arch),
+      "stack codef_013256271Truesm_90");
+}
+
+TEST(Artifact, machine_code_of_a_gpu_comes_back) {
+  Artifact a = sample();
+  a.code_kind = CodeKind::cubin;
+  std::optional<Artifact> b = deserialize(serialize(a));
+  ASSERT_TRUE(b);
+  EXPECT_EQ(b->code_kind, CodeKind::cubin);
+  EXPECT_EQ(b->code, a.code);
 }
 
 TEST(Artifact, launches_are_checked_when_they_are_read) {

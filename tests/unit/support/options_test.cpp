@@ -107,8 +107,8 @@ TEST(DebugOptions, never_reach_the_key) {
   DebugOptions before = debug_options();
   std::string text = key_text(r);
   // A new field breaks this binding: set it to something else below.
-  auto [dump_after, dump_dir, kernel, time, verify_each, interp, interp_target, cache, perf_map, jitdump,
-        gdb] = DebugOptions{};
+  auto [dump_after, dump_dir, kernel, time, verify_each, interp, interp_target, cache, perf_map, jitdump, gdb,
+        wait] = DebugOptions{};
   set_debug_options({{"all"},
                      "/nowhere",
                      kernel + "x",
@@ -119,7 +119,8 @@ TEST(DebugOptions, never_reach_the_key) {
                      !cache,
                      !perf_map,
                      !jitdump,
-                     !gdb});
+                     !gdb,
+                     !wait});
   EXPECT_EQ(key_text(r), text);
   set_debug_options(before);
   EXPECT_TRUE(dump_after.empty() && dump_dir.empty());

@@ -163,7 +163,7 @@ class Tensor(_Tensor):
         wanted = np.dtype(dtype)
         return self if wanted == self.numpy_dtype else operator("cast")(self, wanted)
 
-    to = astype
+    to = astype  # type: ignore[assignment]  # MindSpore's word; its devices are chosen by the context
 
     def contiguous(self) -> Any:
         return operator("identity")(self)

@@ -35,7 +35,9 @@ TEST(Invocation, ReadsLayoutsAndNumbers) {
   EXPECT_EQ(words(call.extents), (Words{2, 3, 2, 2, 3, 2}));
   EXPECT_EQ(words(call.strides), (Words{3, 1, 3}));
   EXPECT_EQ(call.data.size(), 3u);
-  CallWords abi = call.abi_words(64);
+  Entry entry;
+  entry.workspace = 64;
+  CallWords abi = call.abi_words(entry);
   EXPECT_EQ(Words(abi.dims, abi.dims + 9), (Words{2, 3, 2, 2, 3, 2, 3, 1, 3}));
   EXPECT_EQ(abi.scalars[0], 7u);
   EXPECT_EQ(abi.workspace_bytes, 64);

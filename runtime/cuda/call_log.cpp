@@ -1,0 +1,50 @@
+// A ring of calls.
+#include "runtime/cuda/call_log.h"
+
+#include "runtime/kernel.h"
+#include "support/text.h"
+
+namespace kw {
+
+constexpr size_t most_calls = 64;  // chosen: a loop around a few kernels shows which of them it was
+
+uint64_t CallLog::add(const LoadedKernel &kernel, std::span<const int64_t> extents) {
+  std::shared_ptr<const LoadedKernel> dropped;  // may free its code: without the lock
+  std::scoped_lock lock(mutex_);
+  if (calls_.size() < most_calls) {
+    calls_.emplace_back();
+  } else {
+    // the memory of the oldest entry is used again
+    calls_.push_back(std::move(calls_.front()));
+    calls_.pop_front();
+  }
+  StartedCall &call = calls_.back();
+  call.number = ++newest_;
+  dropped = std::exchange(call.kernel, kernel.shared_from_this());
+  call.extents.assign(extents.begin(), extents.end());
+  return newest_;
+}
+
+std::optional<StartedCall> CallLog::find(uint64_t number) const {
+  std::scoped_lock lock(mutex_);
+  for (const StartedCall &c : calls_)
+    if (c.number == number) return c;
+  return std::nullopt;
+}
+
+uint64_t CallLog::newest() const {
+  std::scoped_lock lock(mutex_);
+  return newest_;
+}
+
+std::vector<std::string> CallLog::last_calls(size_t count) const {
+  std::scoped_lock lock(mutex_);
+  std::vector<std::string> out;
+  for (size_t i = calls_.size(); i-- > 0 && out.size() < count;) {
+    const LoadedKernel &kernel = *calls_[i].kernel;
+    out.push_back(cat("call ", calls_[i].number, ": '", kernel.artifact().name, "'", kernel.place_text()));
+  }
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,123 @@
+// Looks up, compiles and stores machine code for GPUs.
+#include "runtime/cuda/cubins.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <exception>
+#include <new>
+
+#include "codegen/llvm_library.h"
+#include "runtime/frozen.h"
+#include "runtime/jit.h"
+#include "support/log.h"
+#include "support/stack.h"
+#include "support/text.h"
+#include "transform/pass.h"
+
+namespace kw {
+
+namespace {
+
+/// Returns the preimage of the key of an entry. It holds the text, so an entry serves exactly this text. The
+/// NVRTC that compiled it is noted in the entry and not in the key: a process without NVRTC must find it.
+std::string key_text(const CubinSource &s) {
+  std::string out = cat("cubin ", artifact_version, "\n");
+  for (const std::string &option : nvrtc_options(s.arch, s.want)) out += cat("option ", option, "\n");
+  return cat(out, "text\n", s.text);
+}
+
+/// Set once a compilation has opened NVRTC.
+std::atomic<bool> has_compiled{false};
+
+/// Returns the message of a diagnostic, which has no place in a source.
+Resolved resolved(const Diagnostic &d) {
+  Resolved out;
+  out.code = d.code, out.message = d.message;
+  out.notes = d.notes, out.help = d.help;
+  return out;
+}
+
+Cubin obtain_cubin(const CubinSource &source) {
+  if (auto found = find_cubin(source)) return std::move(*found);
+  return compile_cubin(source);
+}
+
+}  // namespace
+
+std::vector<CubinSource> cubin_sources(const Artifact &a, NvrtcWant want) {
+  std::vector<CubinSource> out;
+  std::string_view code = a.code;
+  for (const LaunchKernel &k : a.launches.kernels) {
+    std::string_view shared = code.substr(0, a.launches.shared_bytes);
+    out.push_back(
+        {cuda_text(cat(shared, code.substr(k.begin, k.end - k.begin))), a.launches.arch, want, a.name});
+  }
+  return out;
+}
+
+std::optional<Cubin> find_cubin(const CubinSource &source) {
+  auto entry = process_jit().find_code(key_text(source), CodeKind::cubin);
+  if (!entry) return std::nullopt;
+  if (has_compiled && entry->from != nvrtc_identity()) return std::nullopt;
+  return Cubin{std::move(entry->code), std::move(entry->explain), std::move(entry->from)};
+}
+
+Cubin compile_cubin(const CubinSource &source) {
+  if (is_frozen()) {
+    Resolved e;
+    e.code = Code::E507;
+    e.message = cat("the machine code of kernel '", source.name, "' for ", source.arch,
+                    " is in no cache, and KW_FROZEN=1 forbids compiling it");
+    e.help = {"warm the cache up for this device (kw warmup --device), or run without KW_FROZEN"};
+    throw ResolvedError({e});
+  }
+  auto lock = process_jit().lock_code(key_text(source));
+  if (lock)  // another process may have stored it since the caller looked
+    if (auto found = find_cubin(source)) return std::move(*found);
+  double begin = now_ms();
+  Cubin out;
+  try {
+    NvrtcResult made = compile_by_nvrtc(source.text, source.arch, source.want);
+    out = {std::move(made.bytes), std::move(made.log), nvrtc_identity()};
+  } catch (const CompileError &e) {
+    std::vector<Resolved> errors;
+    for (const Diagnostic &d : e.found()) errors.push_back(resolved(d));
+    throw ResolvedError(std::move(errors));
+  }
+  has_compiled = true;
+  auto tenths = static_cast<int64_t>((now_ms() - begin) * 10 + 0.5);
+  KernelFigures figures = out.figures();
+  log_message(
+      LogArea::compile, LogLevel::info,
+      cat("a kernel of '", source.name, "' was compiled in ", tenths / 10, ".", tenths % 10, " ms for ",
+          source.arch, ": ", figures.registers, " registers, ", figures.spill_bytes, " bytes spilled"));
+  Artifact a;
+  a.key = key_text(source), a.name = source.name, a.from = out.identity;
+  a.code_kind = CodeKind::cubin;
+  a.code = out.bytes, a.explain = out.log;
+  process_jit().store_code(a);
+  return out;
+}
+
+std::vector<Cubin> obtain_cubins(const std::vector<CubinSource> &sources) {
+  std::vector<Cubin> out(sources.size());
+  std::vector<std::exception_ptr> errors(sources.size());
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < sources.size();) try {
+        out[i] = obtain_cubin(sources[i]);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+  };
+  pthread_t helper{};
+  bool is_helped = sources.size() > 1 && start_thread(work, &helper);
+  work();
+  if (is_helped) ::pthread_join(helper, nullptr);
+  for (const std::exception_ptr &e : errors)
+    if (e) std::rethrow_exception(e);
+  return out;
+}
+
+}  // namespace kw

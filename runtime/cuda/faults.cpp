@@ -1,0 +1,70 @@
+// Reads the record of a device and forgets it.
+#include "runtime/cuda/faults.h"
+
+#include "runtime/resolved_error.h"
+#include "runtime/versions/faults.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// Reads and clears the record after all work of the device has ended, which may still find a fault that
+/// comes before the first one in source order.
+FaultRecord take_record(CudaDevice &device) {
+  const CudaDriver &driver = device.driver();
+  FaultRecord record{};
+  device.check(driver.cuCtxSynchronize(), "cuCtxSynchronize");
+  CuStream stream = legacy_stream();
+  device.check(driver.cuMemcpyDtoHAsync_v2(&record, device.fault_record(), sizeof record, stream),
+               "cuMemcpyDtoHAsync");
+  device.check(driver.cuMemsetD8Async(device.fault_record(), 0, sizeof record, stream), "cuMemsetD8Async");
+  device.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  device.words().failed_call = 0;
+  return record;
+}
+
+/// Returns the fault as a CPU kernel reports it.
+KwFault fault_of(const FaultRecord &record, const LoadedKernel &kernel) {
+  size_t sites = std::max<size_t>(kernel.artifact().sites.size(), 1);
+  return {2, static_cast<uint32_t>(record.key % sites), record.value, record.bound};
+}
+
+}  // namespace
+
+void raise_late_fault(CudaDevice &device) {
+  if (device.words().failed_call == 0) [[likely]]
+    return;
+  FaultRecord record = take_record(device);
+  if (!record.is_set) return;
+  auto call = device.calls().find(record.call);
+  if (!call) {
+    Resolved e;
+    e.code = Code::E303;
+    e.message = cat("an index of call ", record.call, " on device ", device.index(),
+                    " was out of range; too many calls came after it to tell which kernel it was");
+    throw ResolvedError({e});
+  }
+  Resolved e = fault_error(*call->kernel, call->extents, fault_of(record, *call->kernel));
+  uint64_t since = device.calls().newest() - record.call;
+  std::string when = since == 0 ? "the last call" : since == 1 ? "1 call ago" : cat(since, " calls ago");
+  e.notes.push_back(cat("raised late: by the call of '", call->kernel->artifact().name, "'",
+                        call->kernel->place_text(), " (call ", record.call, ", ", when, ")"));
+  ResolvedError error({std::move(e)});
+  error.places = call->kernel->places();
+  throw error;
+}
+
+RunResult fault_of_call(CudaDevice &device, uint64_t number) {
+  RunResult out;
+  if (device.words().failed_call == 0) return out;
+  if (device.words().failed_call != number) raise_late_fault(device);
+  FaultRecord record = take_record(device);
+  auto call = device.calls().find(number);
+  if (!record.is_set || !call) return out;
+  out.status = 1;
+  out.fault = fault_of(record, *call->kernel);
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,18 @@
+// Faults of kernels on a device, which the host learns late: at its next call, copy or wait. Their messages
+// are those that the CPU would have had, with a note that says which call it was.
+#pragma once
+
+#include "runtime/cuda/device.h"
+#include "runtime/launch.h"
+
+namespace kw {
+
+/// Throws the error of a call that has found a fault, if there is one: ResolvedError with the message that
+/// the call itself would have had and with a note that says which call it was. Waits for the device then. One
+/// load otherwise.
+void raise_late_fault(CudaDevice &device);
+
+/// Returns the fault of this call, after a wait for its stream; status 0 if it found none.
+RunResult fault_of_call(CudaDevice &device, uint64_t number);
+
+}  // namespace kw

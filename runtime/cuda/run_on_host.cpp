@@ -1,0 +1,141 @@
+// What is rare runs on the host, on copies of the arrays: shapes whose facts fail, arrays that share memory,
+// kernels with debug=True. One thread of a GPU would be a hundred times slower than a processor.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "runtime/cuda/faults.h"
+#include "runtime/cuda/run.h"
+#include "runtime/memory/buffer.h"
+#include "support/log.h"
+#include "support/text.h"
+
+namespace kw {
+
+namespace {
+
+/// The bytes of one array on the device: those between its first and its last element.
+struct Span {
+  CuPointer begin = 0;
+  size_t bytes = 0;
+  bool is_read = true, is_written = false;
+};
+
+/// Bytes that one or several arrays share, and their copy.
+struct Region {
+  CuPointer begin = 0, end = 0;
+  bool is_read = false, is_written = false;
+  std::unique_ptr<void, void (*)(void *)> copy{nullptr, release_buffer};
+};
+
+/// Reads the sizes of the arrays from the words of a call.
+class Spans {
+ public:
+  Spans(const LoadedKernel &kernel, const CallWords &words) : words_(words) {
+    const Artifact &a = kernel.artifact();
+    // The dims hold the extents of all arguments, then the strides of all arrays.
+    size_t strides = 0;
+    for (const ParamRecord &p : a.params)
+      if (p.is_tensor && p.mode != ParamMode::out) strides += p.rank;
+    size_t extents = 0, out_extents = 0;
+    for (const ParamRecord &p : a.params) {
+      if (!p.is_tensor) continue;
+      bool is_out = p.mode == ParamMode::out;
+      const int64_t *sizes = is_out ? words.out_extents + out_extents : words.dims + extents;
+      (is_out ? out_extents : extents) += p.rank;
+      spans_.push_back(span_of(p, sizes, strides));
+    }
+  }
+  const std::vector<Span> &all() const { return spans_; }
+
+ private:
+  /// Returns the bytes of an array; `at` is the place of its strides among the dims, which it moves.
+  Span span_of(const ParamRecord &p, const int64_t *extents, size_t &at) {
+    int64_t lowest = 0, highest = 0, row_major = 1;
+    bool is_empty = false;
+    size_t given = p.stride_class == StrideClass::contiguous ? 0
+                   : p.stride_class == StrideClass::general  ? p.rank
+                                                             : std::max<size_t>(p.rank, 1) - 1;
+    for (size_t d = p.rank; d-- > 0;) {
+      int64_t stride = d < given ? words_.dims[at + d] : row_major;
+      row_major *= std::max<int64_t>(extents[d], 1);
+      is_empty |= extents[d] == 0;
+      (stride < 0 ? lowest : highest) += stride * std::max<int64_t>(extents[d] - 1, 0);
+    }
+    at += given;
+    auto item = static_cast<int64_t>(item_size(p.dtype));
+    Span out;
+    out.begin =
+        reinterpret_cast<CuPointer>(words_.data[spans_.size()]) + static_cast<CuPointer>(lowest * item);
+    out.bytes = is_empty ? 0 : static_cast<size_t>((highest - lowest + 1) * item);
+    // an output that is filled, or has gaps, keeps what the kernel does not write
+    out.is_written = p.mode != ParamMode::in;
+    return out;
+  }
+
+  const CallWords &words_;
+  std::vector<Span> spans_;
+};
+
+/// Returns regions that share no bytes, by their addresses.
+std::vector<Region> regions_of(const std::vector<Span> &spans) {
+  std::vector<Span> sorted;
+  for (const Span &s : spans)
+    if (s.bytes) sorted.push_back(s);
+  std::sort(sorted.begin(), sorted.end(), [](const Span &a, const Span &b) { return a.begin < b.begin; });
+  std::vector<Region> out;
+  for (const Span &s : sorted) {
+    if (out.empty() || s.begin >= out.back().end) out.push_back({s.begin, s.begin, false, false});
+    Region &r = out.back();
+    r.end = std::max(r.end, s.begin + s.bytes);
+    r.is_read |= s.is_read, r.is_written |= s.is_written;
+  }
+  return out;
+}
+
+}  // namespace
+
+RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const CallWords &words, CuStream stream,
+                      const volatile uint32_t *cancel) {
+  const CudaDriver &driver = device.driver();
+  Spans spans(kernel, words);
+  std::vector<Region> regions = regions_of(spans.all());
+  RunResult out;
+  size_t bytes = 0;
+  for (Region &r : regions) {
+    size_t size = r.end - r.begin;
+    bytes += size;
+    r.copy.reset(allocate_buffer(size, false));
+    if (!r.copy) {
+      out.status = 3;
+      return out;
+    }
+    device.check(driver.cuMemcpyDtoHAsync_v2(r.copy.get(), r.begin, size, stream), "cuMemcpyDtoHAsync");
+  }
+  log_message(LogArea::compile, LogLevel::debug,
+              cat("kernel '", kernel.artifact().name, "' runs on the host, on copies of ", bytes, " bytes"));
+  if (device.wait(stream, [&] { return cancel && *cancel; })) {
+    out.status = 2;
+    return out;
+  }
+  raise_late_fault(device);
+  std::vector<void *> data(spans.all().size());
+  for (size_t i = 0; i < data.size(); ++i) {
+    auto place = reinterpret_cast<CuPointer>(words.data[i]);
+    for (const Region &r : regions)
+      if (spans.all()[i].bytes && place >= r.begin && place < r.end)
+        data[i] = static_cast<char *>(r.copy.get()) + (place - r.begin);
+  }
+  CallWords on_host = words;
+  on_host.data = data.data();
+  on_host.device = {};
+  out = run_here(kernel, on_host, cancel);
+  for (const Region &r : regions)
+    if (r.is_written)
+      device.check(driver.cuMemcpyHtoDAsync_v2(r.begin, r.copy.get(), r.end - r.begin, stream),
+                   "cuMemcpyHtoDAsync");
+  device.wait(stream);  // the copies end with this function
+  return out;
+}
+
+}  // namespace kw

@@ -1,0 +1,97 @@
+"""What tests ask of the emulated GPU, and arrays of its memory with any layout."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+import kernelwright as kw
+
+
+class View:
+    """A part of the memory of a tensor, as another library would describe it."""
+
+    def __init__(self, owner: Any, array: np.ndarray[Any, Any], first: int) -> None:
+        self.owner = owner
+        address = owner.__cuda_array_interface__["data"][0] + array.__array_interface__["data"][0] - first
+        self.description = {
+            "shape": array.shape,
+            "typestr": array.__array_interface__["typestr"],
+            "data": (address, not array.flags.writeable),
+            "strides": array.strides,
+            "version": 3,
+        }
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self.description
+
+
+class Device:
+    """The stand-in of the driver."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+
+    def seed(self, seed: int) -> None:
+        """Chooses the orders of threads and streams from now on; 0: as they stand."""
+        self.library.kw_emulator_seed(ctypes.c_ulonglong(seed))
+
+    def stream(self, blocking: bool = True) -> int:
+        handle = ctypes.c_void_p()
+        assert self.library.cuStreamCreate(ctypes.byref(handle), 0 if blocking else 1) == 0
+        assert handle.value
+        return handle.value
+
+    def capture(self, stream: int, on: bool) -> None:
+        self.library.kw_emulator_capture(ctypes.c_void_p(stream), int(on))
+
+
+def _bounds(a: np.ndarray[Any, Any]) -> tuple[int, int]:
+    low: int = a.__array_interface__["data"][0]
+    high = low + a.itemsize
+    for extent, stride in zip(a.shape, a.strides, strict=True):
+        reach = (extent - 1) * stride
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+    return (low, high) if a.size else (low, low)
+
+
+class Moved:
+    """Arguments on the device, with the layout that they have on the host: views of one memory stay that."""
+
+    def __init__(self, arguments: list[Any]) -> None:
+        self.originals = arguments
+        arrays = [a for a in arguments if isinstance(a, np.ndarray) and a.ndim]
+        self.regions: list[tuple[int, int, Any]] = []
+        spans = sorted(_bounds(a) for a in arrays if a.size)
+        merged: list[list[int]] = []
+        for low, high in spans:
+            if merged and low < merged[-1][1]:
+                merged[-1][1] = max(merged[-1][1], high)
+            else:
+                merged.append([low, high])
+        for low, high in merged:
+            raw = np.ctypeslib.as_array((ctypes.c_uint8 * (high - low)).from_address(low))
+            self.regions.append((low, high, kw.Tensor(raw.copy(), device="cuda")))
+        self.arguments = [self._move(a) if isinstance(a, np.ndarray) and a.ndim else a for a in arguments]
+        self.arrays = arrays
+
+    def _move(self, a: np.ndarray[Any, Any]) -> Any:
+        if a.size == 0 or a.dtype.name == "bfloat16":
+            return kw.Tensor(a, device="cuda")
+        low = _bounds(a)[0]
+        begin, _, tensor = next(r for r in self.regions if r[0] <= low < r[1])
+        return View(tensor, a, begin)
+
+    def bring_back(self) -> None:
+        """Copies what the device holds into the arrays of the host."""
+        for low, high, tensor in self.regions:
+            ctypes.memmove(low, tensor.numpy().ctypes.data, high - low)
+        for a, moved in zip(self.arrays, self._tensors(), strict=True):
+            if isinstance(moved, kw.Tensor) and a.size:
+                a[...] = moved.numpy()
+
+    def _tensors(self) -> list[Any]:
+        return [m for m in self.arguments if isinstance(m, (View, kw.Tensor))]

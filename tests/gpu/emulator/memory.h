@@ -1,0 +1,50 @@
+// Memory of the emulated devices. Nobody but a running kernel and the driver's copies may touch it; what
+// kernels do with it is checked access by access.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace emulator {
+
+/// Who accesses memory: one thread of one launch.
+struct Place {
+  uint32_t launch = 0;  ///< its number, from 1; 0: no kernel is running
+  uint32_t thread = 0;  ///< its number in the launch, from 1
+  const char *kernel = "";
+};
+extern Place here;
+
+/// The bounds of what else kernels may touch: the stack that they run on and the data of their library.
+struct OwnMemory {
+  uintptr_t stack_begin = 0, stack_end = 0, data_begin = 0, data_end = 0;
+};
+extern OwnMemory own;
+
+/// Returns memory of `bytes` whose bytes are not initialised; 0 if the device has no more.
+uint64_t allocate(int device, size_t bytes, size_t limit);
+/// Returns false if no such memory is allocated.
+bool release(uint64_t memory);
+size_t used_bytes(int device);
+/// Returns the device whose memory holds an address; -1 for other addresses.
+int device_of(uint64_t p);
+/// Returns whether the bytes lie in one allocation.
+bool is_allocated(uint64_t begin, size_t bytes);
+/// Marks bytes as initialised.
+void note_written(uint64_t begin, size_t bytes);
+void copy_notes(uint64_t to, uint64_t from, size_t bytes);
+
+/// Registers host memory that kernels may touch.
+void add_pinned(const void *begin, size_t bytes);
+
+/// Makes device memory accessible during its lifetime.
+struct Unlocked {
+  Unlocked();
+  ~Unlocked();
+};
+
+/// Ends the running kernel with a report, as a device ends one with an error.
+[[noreturn]] void report(const std::string &what);
+
+}  // namespace emulator

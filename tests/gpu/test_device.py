@@ -1,0 +1,404 @@
+"""Kernels on the emulated GPU: tensors, results, late faults, streams, host runs."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from device import Device, View
+
+import kernelwright as kw
+
+
+@kw.kernel
+def double(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * 2
+    return c
+
+
+@kw.kernel
+def add(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + b[i]
+    return c
+
+
+@kw.kernel
+def gather(a, i):
+    c = output_tensor(i.shape, a.dtype)
+    for k in range(i.shape[0]):
+        c[k] = a[i[k]]
+    return c
+
+
+@kw.kernel
+def scale_in_place(a, s):
+    for i in range(a.shape[0]):
+        a[i] = a[i] * s
+    return a
+
+
+@kw.kernel
+def shift(a, c):
+    for i in range(a.shape[0] - 1):
+        c[i + 1] = a[i]
+    return c
+
+
+CHECKED = """\
+def checked(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        assert a[i] < 5, "too large"
+        c[i] = a[i]
+    return c
+"""
+
+
+def gpu(x: Any, device: str = "cuda") -> Any:
+    return kw.Tensor(np.asarray(x), device=device)
+
+
+X = np.arange(6.0)
+
+
+# ---- tensors
+
+
+def test_tensors_move_between_devices(device: Device) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    t = gpu(x)
+    assert (t.device, t.shape, t.dtype, t.ndim, t.size) == ("cuda:0", (3, 4), np.float32, 2, 12)
+    assert t.to("cuda") is t and t.to("cuda:0") is t and t.cpu().device == "cpu"
+    other = t.to("cuda:1")
+    assert other.device == "cuda:1" and kw.Tensor(other).device == "cuda:1"
+    for same in (t, other, t.cpu(), kw.Tensor(other, device="cpu"), kw.Tensor(other, device="cuda")):
+        assert np.array_equal(same.numpy(), x)
+    assert kw.Tensor(t, np.float64).numpy().dtype == np.float64
+    copy = t.numpy()
+    copy[0, 0] = 5  # the copy is the caller's
+    assert t.numpy()[0, 0] == 0
+    assert np.array_equal(np.asarray(t), x) and gpu(3.5).item() == 3.5 and float(gpu([2.0])) == 2
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (2, 3, 4)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32"])
+def test_every_dtype_and_shape_comes_back(device: Device, shape: tuple[int, ...], dtype: str) -> None:
+    x = np.random.default_rng(3).integers(0, 2, shape).astype(dtype)
+    back = gpu(x).numpy()
+    assert back.dtype == x.dtype and back.shape == x.shape and np.array_equal(back, x)
+
+
+def test_strided_arrays_are_packed(device: Device) -> None:
+    x = np.arange(24.0).reshape(4, 6)
+    for part in (x[::2, ::-1], x.T, x[:, 2], x[::-1]):
+        assert np.array_equal(gpu(part).numpy(), part)
+
+
+def test_views_of_device_memory_come_back(device: Device) -> None:
+    x = np.arange(24.0).reshape(4, 6)
+    t = gpu(x)
+    for part in (x[::2, ::-1], x.T, x[1:3, 2:4]):
+        result = double(View(t, part[:, 1], x.ctypes.data))
+        assert np.array_equal(result.numpy(), part[:, 1] * 2)
+
+
+# ---- calls
+
+
+def test_results_are_tensors_of_the_device(device: Device) -> None:
+    class Mine(kw.Tensor):
+        pass
+
+    result = double(gpu(X))
+    assert type(result) is kw.Tensor and result.device == "cuda:0"
+    assert double(gpu(X, "cuda:1")).device == "cuda:1"
+    mine = Mine(X, device="cuda")
+    assert isinstance(double(mine), kw.Tensor)
+    assert np.array_equal(double(double(mine)).numpy(), 4 * X)
+
+
+def test_numbers_and_arrays_of_one_number_go_anywhere(device: Device) -> None:
+    @kw.kernel
+    def saxpy(s, x, y):
+        c = output_tensor(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            c[i] = s * x[i] + y[()]
+        return c
+
+    @kw.kernel
+    def scaled(s, x):
+        c = output_tensor(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            c[i] = s * x[i]
+        return c
+
+    for s in (2, 2.0, np.float64(2), True):
+        assert np.array_equal(scaled(s, gpu(X)).numpy(), s * X)
+    for y in (np.array(1.0), kw.Tensor(np.array(1.0)), gpu(1.0)):
+        assert np.array_equal(saxpy(2.0, gpu(X), y).numpy(), 2 * X + 1)
+
+
+def test_captured_arrays_are_copied_with_each_call(device: Device) -> None:
+    table = np.arange(6.0)
+
+    @kw.kernel
+    def plus(a):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] + table[i]
+        return c
+
+    assert np.array_equal(plus(gpu(X)).numpy(), X + table)
+    table[2] = 50
+    assert np.array_equal(plus(gpu(X)).numpy(), X + table)
+
+
+def test_arguments_are_written_in_place(device: Device) -> None:
+    t = gpu(X)
+    assert scale_in_place(t, 3.0) is t
+    assert np.array_equal(t.numpy(), 3 * X)
+
+
+def test_given_outputs_are_written(device: Device) -> None:
+    t, out = gpu(X), gpu(np.zeros(6))
+    assert double(t, out=out) is out
+    assert np.array_equal(out.numpy(), 2 * X)
+    assert double(t, out=t) is t and np.array_equal(t.numpy(), 2 * X)
+    with pytest.raises(kw.KernelValueError) as caught:
+        double(t, out=gpu(np.zeros(5)))
+    assert caught.value.message == "out= of kernel 'double' for 'c' is float64[5] but must be float64[6]"
+
+
+def test_what_shares_memory_runs_on_the_host(device: Device, caplog: pytest.LogCaptureFixture) -> None:
+    """One loop over overlapping arrays has an order, which a GPU does not keep."""
+    x = np.arange(6.0)
+    t = gpu(x)
+    with caplog.at_level(logging.DEBUG, logger="kernelwright"):
+        shift(View(t, x, x.ctypes.data), View(t, x, x.ctypes.data))
+    assert np.array_equal(t.numpy(), shift.py(x, x))
+    a = np.arange(8.0)
+    part = gpu(a)
+    shift(View(part, a[:6], a.ctypes.data), View(part, a[2:], a.ctypes.data))
+    expected = np.arange(8.0)
+    shift.py(expected[:6], expected[2:])
+    assert np.array_equal(part.numpy(), expected)
+
+
+def test_an_output_over_an_argument_is_computed_apart(device: Device) -> None:
+    a = np.arange(8.0)
+    t = gpu(a)
+    add(View(t, a[:6], a.ctypes.data), gpu(X), out=View(t, a[2:], a.ctypes.data))
+    assert np.array_equal(t.numpy()[2:], np.arange(6.0) + X)
+
+
+def test_debug_kernels_run_on_the_host(device: Device) -> None:
+    checked = kw.kernel(debug=True)(CHECKED)
+    assert np.array_equal(checked(gpu(X[:5])).numpy(), X[:5])
+    with pytest.raises(kw.KernelAssertionError, match="too large"):
+        checked(gpu(X))
+
+
+def test_interpreted_kernels_run_on_the_host(device: Device) -> None:
+    with kw.debug("interp"):
+        assert np.array_equal(double(gpu(X)).numpy(), 2 * X)
+
+
+def test_a_fact_that_fails_runs_the_checked_body_on_the_host(device: Device) -> None:
+    @kw.kernel
+    def first_rows(a, b):
+        c = output_tensor(a.shape, a.dtype)
+        for i in range(a.shape[0]):
+            c[i] = a[i] + b[i]
+        return c
+
+    assert np.array_equal(first_rows(gpu(X), gpu(X)).numpy(), 2 * X)
+    with pytest.raises(kw.KernelIndexError, match="index 3 is out of range for dimension 0 of 'b'"):
+        first_rows(gpu(X), gpu(X[:3]))
+
+
+def test_calls_without_work(device: Device) -> None:
+    assert double(gpu(X[:0])).shape == (0,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gather(gpu(X), gpu(np.array([], np.int64))).shape == (0,)
+
+
+def test_tensors_with_a_history_need_an_operator(device: Device) -> None:
+    def loss(t: Any) -> Any:
+        return double(t)
+
+    with pytest.raises(kw.KernelTypeError, match="is a tensor that gradients go through"):
+        kw.grad(loss)(gpu(X))
+
+
+# ---- faults that arrive late
+
+
+def test_a_fault_comes_with_the_next_wait(device: Device) -> None:
+    result = gather(gpu(X), gpu(np.array([0, 7, 2, 9])))
+    with pytest.raises(kw.KernelIndexError) as caught:
+        result.numpy()
+    assert caught.value.message == (
+        "index 7 is out of range for dimension 0 of 'a', whose extent is 6 (valid 0..5)"
+    )
+    assert "raised late: by the call of 'gather' (" in str(caught.value)
+    assert str(caught.value).rstrip().endswith("the last call)")
+    assert np.array_equal(gather(gpu(X), gpu(np.array([1, 2]))).numpy(), [1, 2])
+
+
+def test_a_fault_comes_with_the_next_call(device: Device) -> None:
+    bad, good = gpu(np.array([8])), gpu(np.array([1]))
+    t = gpu(X)
+    gather(t, bad)
+    kept = [good]
+    with pytest.raises(kw.KernelIndexError) as caught:
+        for _ in range(3):  # the launch itself may not have run when the next call looks
+            kept.append(double(t))
+            device.library.cuCtxSynchronize()
+    assert "'gather'" in str(caught.value) and " ago)" in str(caught.value)
+    kw.cuda.synchronize()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_fault_in_source_order_is_told(device: Device, seed: int) -> None:
+    device.seed(seed)
+    index = np.arange(600) % 6
+    index[[77, 300, 599]] = 8, 9, 10
+    with pytest.raises(kw.KernelIndexError, match="index 8 is out of range"):
+        gather(gpu(X), gpu(index)).numpy()
+    device.seed(0)
+
+
+def test_kernels_that_wait_raise_themselves(device: Device) -> None:
+    with kw.debug("wait"), pytest.raises(kw.KernelIndexError) as caught:
+        gather(gpu(X), gpu(np.array([6])))
+    assert "raised late" not in str(caught.value)
+    kw.cuda.synchronize()
+
+
+def test_synchronize_raises_faults(device: Device) -> None:
+    gather(gpu(X), gpu(np.array([-7])))
+    with pytest.raises(kw.KernelIndexError, match="index -7 is out of range"):
+        kw.cuda.synchronize()
+    kw.cuda.synchronize()
+
+
+def test_a_fault_of_a_forgotten_call_is_no_silence(device: Device) -> None:
+    t, good, bad = gpu(X), gpu(np.array([1])), gpu(np.array([6]))
+    gather(t, bad)
+    for _ in range(70):
+        gather(t, good)
+    with pytest.raises(kw.KernelIndexError, match=r"too many calls came after it"):
+        kw.cuda.synchronize()
+
+
+# ---- loops that the host runs
+
+
+@kw.kernel
+def halve_until_small(a, limit):
+    while a[0] > limit:
+        for i in range(a.shape[0]):
+            a[i] = a[i] / 2
+    return a
+
+
+def test_the_host_waits_for_a_condition_of_the_device(device: Device) -> None:
+    t = gpu(X + 100)
+    halve_until_small(t, 1.0)
+    expected = X + 100
+    halve_until_small.py(expected, 1.0)
+    assert np.array_equal(t.numpy(), expected)
+
+
+# ---- streams and memory
+
+
+def test_streams_wait_for_what_they_read(device: Device) -> None:
+    """A tensor made in one stream may be read in another: the second waits by an event."""
+    for seed in range(6):
+        device.seed(seed)
+        one, two = device.stream(blocking=False), device.stream(blocking=False)
+        with kw.cuda.stream(one):
+            t = double(gpu(X))
+        with kw.cuda.stream(two):
+            u = double(t)
+            assert u.__cuda_array_interface__["stream"] == two
+        assert np.array_equal(double(u).numpy(), 8 * X)
+    device.seed(0)
+
+
+def test_other_libraries_name_their_stream(device: Device) -> None:
+    for seed in range(6):
+        device.seed(seed)
+        theirs = device.stream(blocking=False)
+        with kw.cuda.stream(theirs):
+            t = double(gpu(X))
+        foreign = View(t, X, X.ctypes.data)
+        foreign.description["stream"] = theirs
+        assert np.array_equal(double(foreign).numpy(), 4 * X)
+    device.seed(0)
+    foreign.description["stream"] = 0
+    with pytest.raises(TypeError, match="names stream 0, which the interface forbids"):
+        double(foreign)
+
+
+def test_interfaces_that_are_malformed(device: Device) -> None:
+    t = gpu(X)
+    for change, why in (
+        ({"typestr": ">f8"}, "has the dtype '>f8', which kernels do not take"),
+        ({"typestr": "<c8"}, "has the dtype '<c8', which kernels do not take"),
+        ({"data": 5}, "needs shape, typestr and data"),
+        ({"strides": (3,)}, "has strides that are no multiples of its items"),
+        ({"strides": (8, 8)}, "has another number of strides than extents"),
+    ):
+        foreign = View(t, X, X.ctypes.data)
+        foreign.description.update(change)
+        with pytest.raises(TypeError) as caught:
+            double(foreign)
+        assert str(caught.value).startswith(f"__cuda_array_interface__ {why}")
+    foreign = View(t, X, X.ctypes.data)
+    foreign.description["data"] = (X.ctypes.data, False)
+    with pytest.raises(ValueError, match="the array lies in memory of no GPU of this process"):
+        double(foreign)
+
+
+def test_tensors_of_the_cpu_have_no_interface(device: Device) -> None:
+    assert not hasattr(kw.Tensor(X), "__cuda_array_interface__")
+    described = gpu(X).__cuda_array_interface__
+    assert {k: described[k] for k in ("shape", "typestr", "strides", "version", "stream")} == {
+        "shape": (6,),
+        "typestr": "<f8",
+        "strides": None,
+        "version": 3,
+        "stream": 1,
+    }
+
+
+def test_freed_memory_is_used_again(device: Device) -> None:
+    kw.cuda.trim()
+    begin = kw.cuda.memory()
+    assert begin.kept == 0 and begin.free > 0
+    t = gpu(np.zeros(1 << 16))
+    assert kw.cuda.memory().used == begin.used + (1 << 19)
+    del t
+    after = kw.cuda.memory()
+    assert (after.used, after.kept) == (begin.used, 1 << 19)
+    t = gpu(np.zeros(1 << 16))
+    assert kw.cuda.memory().kept == 0
+    del t
+    kw.cuda.trim()
+    assert kw.cuda.memory() == begin
+
+
+def test_what_is_known_of_a_device(device: Device) -> None:
+    assert kw.cuda.available() and kw.cuda.why() == "" and kw.cuda.device_count() == 2
+    assert kw.cuda.device() == kw.cuda.Device(0, "Emulated GPU 0", (9, 0), "sm_90", (13, 0))
+    assert kw.cuda.device(1).arch == "sm_80"

@@ -1,0 +1,167 @@
+"""The emulated GPU finds what is planted: each bug has its report, and the program without it has none."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import build as stand_ins
+import pytest
+
+TEXT = """\
+KW_KERNEL(64) set_all(i32 *p, i64 n) {
+  i64 i = kw_block(x) * 32 + kw_thread;
+  if (i < n) p[i] = 7;
+}
+KW_KERNEL(64) add_one(const i32 *p, i32 *q) { i64 i = kw_thread; q[i] = p[i] + 1; }
+KW_KERNEL(64) past_the_end(i32 *p) { p[kw_thread + 1] = 1; }
+KW_KERNEL(64) before_the_begin(const i32 *p, i32 *q) { q[kw_thread] = p[kw_thread - 1]; }
+KW_KERNEL(64) all_write_one(i32 *p) { p[0] = (i32)kw_thread; }
+KW_KERNEL(64) all_read_what_one_writes(i32 *p) {
+  if (kw_thread == 3) p[0] = 1; else if (kw_thread) p[kw_thread] = p[0];
+}
+KW_KERNEL(64) neighbour(i32 *p) { p[kw_thread] = p[(kw_thread + 1) % 32] + 1; }
+KW_KERNEL(64) sum_in_one(i32 *p) { p[0] = p[0] + 1; }
+KW_KERNEL(64) read_only(const i32 *p, i32 *q) { q[kw_thread] = p[0]; }
+KW_KERNEL(64) straddle(i32 *p) { *(i32 *)((char *)p + 2) = 1; }
+KW_KERNEL(64) of_the_host(i32 *p) { p[0] = 1; }
+KW_KERNEL(64) wide(i64 *p) { p[kw_thread] = 1; }
+"""
+
+
+def run(steps: list[Any], seed: int = 0) -> tuple[list[str], str, int]:
+    """What the steps print, what the emulator reports, and the exit code."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("raw.py"))],
+        input=json.dumps({"text": TEXT, "steps": steps}),
+        env={**os.environ, **stand_ins.environment(KW_EMULATOR_SEED=str(seed))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    reports = [line for line in done.stderr.splitlines() if line.startswith("[emulator]")]
+    assert done.returncode <= 0, done.stderr
+    return done.stdout.splitlines(), "\n".join(reports), done.returncode
+
+
+MEMORY = [["allocate", "p", 128], ["fill", "p", 128], ["allocate", "q", 128]]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_programs_without_bugs_have_no_reports(seed: int) -> None:
+    steps = [
+        *MEMORY,
+        ["launch", "set_all", 1, 32, ["p", 32]],
+        ["launch", "add_one", 1, 32, ["p", "q"]],
+        ["launch", "neighbour", 1, 1, ["q"]],
+        ["launch", "sum_in_one", 1, 1, ["q"]],
+        ["launch", "read_only", 1, 32, ["p", "q"]],
+        ["show", "q", 3],
+    ]
+    assert run(steps, seed) == (["[7, 7, 7]", "done"], "", 0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words", "threads", "report"),
+    [
+        (
+            "past_the_end",
+            ["p"],
+            32,
+            "thread 31: out of bounds write of 4 bytes: byte 128 of memory of 128 bytes",
+        ),
+        ("before_the_begin", ["p", "q"], 32, "thread 0: out of bounds read of 4 bytes: "),
+        (
+            "set_all",
+            ["p", 64],
+            64,
+            "thread 32: out of bounds write of 4 bytes: byte 128 of memory of 128 bytes",
+        ),
+        ("wide", ["p"], 17, "thread 16: out of bounds write of 8 bytes: byte 128 of memory of 128 bytes"),
+        ("all_write_one", ["p"], 2, "thread 1: race: threads 0 and 1 write at byte 0 of memory of 128 bytes"),
+        (
+            "all_read_what_one_writes",
+            ["p"],
+            32,
+            "thread 3: race: thread 3 writes what another thread reads at byte 0",
+        ),
+        ("neighbour", ["p"], 32, "thread 1: race: thread 1 writes what another thread reads at byte 4"),
+        ("sum_in_one", ["p"], 2, "thread 1: race: thread 0 writes and thread 1 reads at byte 0"),
+        ("add_one", ["q", "p"], 1, "thread 0: read of memory that was never written at byte 0"),
+        ("straddle", ["p"], 1, "thread 0: misaligned access of 4 bytes"),
+        ("wide", ["p+4"], 1, "thread 0: misaligned access of 8 bytes"),
+        (
+            "of_the_host",
+            [4096],
+            1,
+            "thread 0: out of bounds write of 4 bytes: an address of the host, or of nobody",
+        ),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_bugs_of_kernels_are_reported(
+    kernel: str, words: list[Any], threads: int, report: str, seed: int
+) -> None:
+    steps = [*MEMORY, ["launch", kernel, 1, threads, words], ["synchronize"]]
+    out, said, _ = run(steps, seed)
+    assert out == ["cuStreamSynchronize: 700"]
+    kind = next(k for k in ("out of bounds", "race", "never written", "misaligned") if k in report)
+    # another order of the threads finds the same bug at another place
+    wanted = f"[emulator] kernel {kernel}, {report}" if seed == 0 else kind
+    assert wanted in said
+
+
+def test_errors_stay() -> None:
+    steps = [*MEMORY, ["launch", "past_the_end", 1, 32, ["p"]], ["show", "p", 1, "", False], ["synchronize"]]
+    out, _, _ = run(steps)
+    assert out == ["[-1]", "cuStreamSynchronize: 700"]
+
+
+def test_a_grid_that_is_too_small_shows_in_the_numbers() -> None:
+    steps = [*MEMORY, ["launch", "set_all", 1, 16, ["p", 32]], ["show", "p", 32]]
+    out, said, _ = run(steps)
+    assert out[0] == str([7] * 16 + [0x01010101] * 16) and said == ""
+
+
+def test_launches_that_a_device_refuses() -> None:
+    for blocks, threads, result in ((1, 65, 701), (0, 32, 1), (1, 0, 1)):
+        out, _, _ = run([*MEMORY, ["launch", "set_all", blocks, threads, ["p", 32]]])
+        assert out == [f"cuLaunchKernel: {result}"]
+
+
+def test_memory_of_nobody_is_refused() -> None:
+    out, _, _ = run([*MEMORY, ["fill", "p", 129]])
+    assert out == ["cuMemsetD8Async: 1"]
+
+
+def test_the_host_cannot_touch_device_memory() -> None:
+    out, said, code = run([*MEMORY, ["synchronize"], ["touch", "p"]])
+    assert (out, said, code) == ([], "", -signal.SIGSEGV)
+
+
+def test_a_copy_is_not_there_before_a_wait() -> None:
+    out, _, _ = run([*MEMORY, ["show", "p", 1, "", False], ["synchronize"]])
+    assert out == ["[-1]", "done"]
+
+
+TWO_STREAMS = [
+    *MEMORY,
+    ["synchronize"],
+    ["stream", "a"],
+    ["stream", "b"],
+    ["launch", "add_one", 1, 32, ["p", "q"], "a"],
+]
+
+
+def test_a_missing_event_shows() -> None:
+    """Work of another stream runs when it is asked for, not before."""
+    missing = [*TWO_STREAMS, ["launch", "add_one", 1, 32, ["q", "p"], "b"], ["synchronize", "b"]]
+    out, said, _ = run(missing)
+    assert out == ["cuStreamSynchronize: 700"] and "read of memory that was never written" in said
+    with_event = [*TWO_STREAMS, ["record", "e", "a"], ["wait", "b", "e"], *missing[-2:], ["show", "p", 1]]
+    assert run(with_event)[0] == [str([0x01010101 + 2]), "done"]
