@@ -26,16 +26,17 @@ struct RunResult {
   KwFault fault{};
 };
 
-/// Runs the kernel on the device of its data; returns when the results are there.
-inline RunResult run_on_device(const LoadedKernel &kernel, const CallWords &words,
-                               const volatile uint32_t *cancel) {
-  return with_device_api(words.device.kind, [&](const DeviceApi &api) {
-    return api.launch(kernel, words, words.stream, cancel);
-  });
-}
-
 /// Runs the kernel on the CPU, in the calling thread.
 RunResult run_here(const LoadedKernel &kernel, const CallWords &words, const volatile uint32_t *cancel);
+
+/// Runs the kernel on the device of its data; on the CPU the results are there when it returns. The CPU's row
+/// of the table of devices is not looked up: that was 5 % of a call of 55 ns (callgrind, instructions).
+inline RunResult run_on_device(const LoadedKernel &kernel, const CallWords &words,
+                               const volatile uint32_t *cancel) {
+  if (words.device.kind == DeviceKind::cpu) [[likely]]
+    return run_here(kernel, words, cancel);
+  return device_api(words.device.kind).launch(kernel, words, words.stream, cancel);
+}
 
 /// Runs the kernel in another thread while the caller polls: `look` is called at most every 50 ms and returns
 /// true to cancel. Used where Ctrl-C must be noticed.
