@@ -122,34 +122,43 @@ static bool may_be_stored(const Request &r) {
   return options.cache && (options.dump_after.empty() || !glob_match(options.kernel, r.name));
 }
 
-std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
-  if (!may_be_stored(r)) return nullptr;
-  double begin = now_ms();
+bool Jit::for_stored(const Request &r, const std::function<bool(Artifact)> &use) {
+  if (!may_be_stored(r)) return false;
   Hash128 key = key_of(r);
-  auto load = [&](const std::optional<std::string> &bytes) -> std::shared_ptr<const LoadedKernel> {
-    if (!bytes) return nullptr;
-    std::string error = "damaged file";
+  auto is_used = [&](const std::optional<std::string> &bytes) {
+    if (!bytes) return false;
     auto artifact = deserialize(*bytes);
     // The whole preimage is compared, because a file of this name may hold another request.
-    if (artifact && artifact->key == key_text(r) && fits(*artifact, r))
-      if (auto kernel = device_of(r).load(std::move(*artifact), {code_name(r), r.places}, error);
-          kernel && kernel->stack_bytes() <= kernel_stack) {
-        report_time("cached", r.name, now_ms() - begin);
-        log_message(LogArea::cache, LogLevel::debug,
-                    cat("entry ", key.text(), " serves kernel '", r.name, "'"));
-        return kernel;
-      }
+    if (artifact && artifact->key == key_text(r) && fits(*artifact, r)) return use(std::move(*artifact));
     log_message(LogArea::cache, LogLevel::info,
-                cat("entry ", key.text(), " of kernel '", r.name, "' is unusable: ", error));
-    return nullptr;
+                cat("entry ", key.text(), " of kernel '", r.name, "' is unusable: damaged file"));
+    return false;
   };
   auto own = cache_.read(key);
-  if (auto kernel = load(own)) return kernel;
+  if (is_used(own)) return true;
   // removed, because every later process would fail on the entry too
   if (own) cache_.remove(key);
-  for (const SharedCache &shared : shared_)
-    if (auto kernel = load(shared.read(key))) return kernel;
-  return nullptr;
+  return std::any_of(shared_.begin(), shared_.end(),
+                     [&](const SharedCache &shared) { return is_used(shared.read(key)); });
+}
+
+std::shared_ptr<const LoadedKernel> Jit::find_stored(const Request &r) {
+  double begin = now_ms();
+  std::string key = key_of(r).text();
+  std::shared_ptr<const LoadedKernel> kernel;
+  for_stored(r, [&](Artifact artifact) {
+    std::string error;
+    kernel = device_of(r).load(std::move(artifact), {code_name(r), r.places}, error);
+    if (kernel && kernel->stack_bytes() > kernel_stack) kernel = nullptr, error = "too much stack";
+    if (!kernel)
+      log_message(LogArea::cache, LogLevel::info,
+                  cat("entry ", key, " of kernel '", r.name, "' is unusable: ", error));
+    return kernel != nullptr;
+  });
+  if (!kernel) return nullptr;
+  report_time("cached", r.name, now_ms() - begin);
+  log_message(LogArea::cache, LogLevel::debug, cat("entry ", key, " serves kernel '", r.name, "'"));
+  return kernel;
 }
 
 /// Logs a compilation: as a warning if it took over a second.
@@ -207,16 +216,31 @@ std::shared_ptr<const LoadedKernel> Jit::compile(const Request &r, const SourceT
                                   {"report it with the output of KW_DEBUG=\"dump:after=all\""}}});
   if (kernel->stack_bytes() > kernel_stack) throw ResolvedError({stack_error(r.name, kernel->stack_bytes())});
   // only a kernel that was loaded and fits the stack is stored
-  if (!bytes.empty()) {
-    std::scoped_lock state(mutex_);
-    cache_.write(key_of(r), bytes);
-    log_message(LogArea::cache, LogLevel::debug,
-                cat("entry ", key_of(r).text(), " of kernel '", r.name, "' is stored"));
-  }
+  store(r, bytes);
   double ms = now_ms() - begin;
   report_time("total", r.name, ms);
   log_compilation(r, source, ms);
   return kernel;
+}
+
+void Jit::store(const Request &r, std::string_view bytes) {
+  if (bytes.empty()) return;
+  std::scoped_lock state(mutex_);
+  cache_.write(key_of(r), bytes);
+  log_message(LogArea::cache, LogLevel::debug,
+              cat("entry ", key_of(r).text(), " of kernel '", r.name, "' is stored"));
+}
+
+Artifact Jit::make(const Request &r, const SourceText &source, bool &was_stored) {
+  Artifact out;
+  was_stored = for_stored(r, [&](Artifact a) { return out = std::move(a), true; });
+  if (was_stored) return out;
+  if (is_frozen()) throw ResolvedError({frozen_error_of(r)});
+  double begin = now_ms();
+  out = compile_request(r, source);
+  if (debug_options().cache) store(r, serialize(out));
+  log_compilation(r, source, now_ms() - begin);
+  return out;
 }
 
 /// Returns an entry only if its stored key is the whole `key`, not merely its hash.

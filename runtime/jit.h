@@ -41,6 +41,9 @@ class Jit {
   /// Compiles a kernel, stores and loads it; throws ResolvedError. If another process compiles it just now,
   /// waits up to 10 s for that process and loads what it stored.
   std::shared_ptr<const LoadedKernel> compile(const Request &r, const SourceText &source);
+  /// Returns the artifact of a request from a cache, or compiles and stores it. Loads nothing, so that it
+  /// works for devices that this machine does not have. Throws ResolvedError.
+  Artifact make(const Request &r, const SourceText &source, bool &was_stored);
   /// Returns code that is no kernel of its own, a shared library or machine code of a GPU, stored under a
   /// key; nothing on a miss.
   std::optional<Artifact> find_code(const std::string &key, CodeKind kind) const;
@@ -67,6 +70,10 @@ class Jit {
  private:
   /// Loads an entry of the disk cache or of a shared one; null if there is no usable one.
   std::shared_ptr<const LoadedKernel> find_stored(const Request &r);
+  /// Calls `use` with the artifact of each entry of a request, until it returns true.
+  bool for_stored(const Request &r, const std::function<bool(Artifact)> &use);
+  /// Stores the bytes of a request's artifact.
+  void store(const Request &r, std::string_view bytes);
   /// Returns E507 for a version that no cache has.
   Resolved frozen_error_of(const Request &r);
   mutable std::mutex mutex_;  // guards the state of cache_, frozen_ and recorder_; files need no lock

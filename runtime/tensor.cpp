@@ -98,7 +98,8 @@ void Tensor::set_zero() const {
                   [&](const DeviceApi &api) { api.zero(device(), data(), static_cast<size_t>(bytes())); });
 }
 
-Tensor Tensor::ones(DType dtype, Extents shape) {
+Tensor Tensor::ones(DType dtype, Extents shape, Device device) {
+  if (device.kind != DeviceKind::cpu) return ones(dtype, shape).to(device);
   Tensor out = empty(dtype, shape);
   auto fill = [&](auto one) { std::fill_n(static_cast<decltype(one) *>(out.data()), out.size(), one); };
   if (dtype == DType::f64)

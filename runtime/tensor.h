@@ -95,7 +95,7 @@ class Tensor {
   static Tensor zeros(DType dtype, Extents shape, Device device = {}) {
     return make(dtype, shape, true, device);
   }
-  static Tensor ones(DType dtype, Extents shape);
+  static Tensor ones(DType dtype, Extents shape, Device device = {});
   /// Makes a view of memory; row-major if `strides` is empty.
   static Tensor over(std::shared_ptr<Storage> storage, void *data, DType dtype, Extents shape,
                      Extents strides);

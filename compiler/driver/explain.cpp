@@ -67,8 +67,11 @@ class Explainer {
     if (backend.steps.empty()) return;
     schedule_ = backend.schedule(safe_, input.target, true);
     if (debug_options().verify_each) check_schedule(backend);
-    out_.findings = describe_loops(safe_, schedule_, input.target);
-    for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
+    // the models of time, and what they leave out, are of processors
+    if (!input.target.is_gpu()) {
+      out_.findings = describe_loops(safe_, schedule_, input.target);
+      for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
+    }
     out_.schedule = texts_of(schedule_.steps);
     // Checks, conditions and buffers are those of the function that runs.
     safe_ = schedule_.func;
@@ -151,7 +154,7 @@ class Explainer {
 
   /// Returns how the schedule runs a loop, "parallel vector", and remarks on it.
   std::pair<std::string, std::string> scheduled(const For &loop) const {
-    const For *threads = nullptr, *lanes = nullptr, *copies = nullptr;
+    const For *threads = nullptr, *lanes = nullptr, *copies = nullptr, *grid = nullptr;
     bool is_left = false;
     LoopId executor = schedule_.executor_of(loop.id);
     Loc at = loop.iter->loc;
@@ -161,12 +164,14 @@ class Explainer {
       at = n.iter->loc, is_left = true;
       if (n.kind == ForKind::unroll) copies = &n;
       if (n.kind == ForKind::parallel) threads = &n;
+      if (n.kind == ForKind::grid) grid = &n;
       if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.how.vector_width)) lanes = &n;
     });
     std::vector<std::string> how, why;
     if (executor != loop.id) why.push_back(cat("one with the loop of line ", line_mark(in_.sources, at)));
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
     if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->how.vector_width, " iterations at once"));
+    if (grid) how.emplace_back("grid"), why.push_back(grid_text(*grid));
     if (copies && how.empty())
       how.emplace_back("unrolled"), why.push_back(cat(copies->how.unroll, " copies of its body"));
     if (!is_left) how.emplace_back("written out");
@@ -177,6 +182,12 @@ class Explainer {
             cat(n.how.vector_width, " iterations at once in calls whose sums have fewer than 64 terms"));
     });
     return {join_text(how, " "), join_text(why, ", ")};
+  }
+
+  /// Returns how a loop is spread over the threads of a GPU.
+  static std::string grid_text(const For &n) {
+    return n.how.per_block > 1 ? cat("a thread for each iteration, ", n.how.per_block, " in a block")
+                               : "a block for each iteration";
   }
 
   /// Returns a range as the source could have it: "parallel(1, a.shape[0])".

@@ -92,6 +92,9 @@ constexpr CodeRow table[] = {
     {Code::E509, "E509", value, "bundle of cache entries refused", "test_e509_bundle"},
     {Code::W501, "W501", warning, "disk cache not as configured", "test_w501_cache_directory"},
     {Code::W502, "W502", warning, "captured number that keeps changing", "test_w502_changing_capture"},
+    {Code::W503, "W503", warning, "fault of a kernel that nobody has seen", "test_w503_fault_at_exit"},
+    {Code::W504, "W504", warning, "device that is newer than NVRTC", "test_w504_newer_gpu"},
+    {Code::W505, "W505", warning, "operator that runs on the host", "test_w505_host_run"},
     {Code::W506, "W506", warning, "shared cache not used", "test_w506_shared_cache"},
 };
 

@@ -107,6 +107,9 @@ enum class Code : uint8_t {
   E509,
   W501,
   W502,
+  W503,
+  W504,
+  W505,
   W506,
 };
 

@@ -39,13 +39,17 @@ Records::Records() {
 
 std::atomic<bool> log_has_records{false};
 
-void log_message(LogArea area, LogLevel level, std::string text) {
+static void keep(LogRecord record) {
   Records &r = records();
   std::scoped_lock lock(r.mutex);
   if (r.all.size() == most_records) r.all.erase(r.all.begin());
-  r.all.push_back({area, level, std::move(text)});
+  r.all.push_back(std::move(record));
   log_has_records.store(true, std::memory_order_release);
 }
+
+void log_message(LogArea area, LogLevel level, std::string text) { keep({area, level, std::move(text)}); }
+
+void log_warning(Resolved warning) { keep({LogArea::compile, LogLevel::warning, {}, std::move(warning)}); }
 
 std::vector<LogRecord> take_log_records() {
   Records &r = records();

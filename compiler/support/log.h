@@ -4,8 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "support/diagnostic.h"
 
 namespace kw {
 
@@ -17,10 +20,13 @@ struct LogRecord {
   LogArea area;
   LogLevel level;
   std::string text;
+  std::optional<Resolved> warning{};  ///< set: a warning with a code, which is issued as one
 };
 
 /// Keeps a record, and drops the oldest beyond 256. Thread-safe.
 void log_message(LogArea area, LogLevel level, std::string text);
+/// Keeps a warning with a code, which has no place in a source. Thread-safe.
+void log_warning(Resolved warning);
 /// Whether there are records; read inline, because every call asks.
 extern std::atomic<bool> log_has_records;
 inline bool has_log_records() { return log_has_records.load(std::memory_order_acquire); }

@@ -72,6 +72,7 @@ py::dict describe(uint32_t index) {
 
 void bind_cuda(py::module_ &m) {
   set_interrupt_look(look_for_signals);
+  Py_AtExit(tell_unseen_faults);  // after all code of Python
   m.def("cuda_why", why_no_cuda);
   m.def("cuda_device_count", [] {
     const CudaDriver *driver = find_driver();

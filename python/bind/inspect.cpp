@@ -7,11 +7,23 @@
 
 #include "bind/dispatch/dispatch.h"
 #include "bind/dispatch/recorded.h"
+#include "runtime/cuda/cubins.h"
 #include "support/text.h"
 
 namespace py = pybind11;
 
 namespace kw {
+
+std::optional<Target> device_target(std::string_view name) {
+  auto target = target_of_class(name);
+  return target && target->is_gpu() ? target : std::nullopt;
+}
+
+std::string unknown_device(std::string_view name) {
+  std::vector<std::string> known;
+  for (const GpuMachine &m : gpu_machines()) known.emplace_back(m.name);
+  return cat("there is no GPU architecture '", name, "'; there are: ", join_text(known, ", "));
+}
 
 namespace {
 
@@ -100,6 +112,7 @@ py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
     checks.append(py::make_tuple("access", at.path, line, s.tensor, s.dim, "checked", ""));
   }
   py::dict out = describe(k, wanted);
+  out["device"] = "";
   out["schedule"] = std::vector<std::string>();
   out["conditions"] = a.explain.empty() ? std::vector<std::string>() : split_text(a.explain, '\n');
   out["shared"] = py::list();
@@ -108,10 +121,26 @@ py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
   return out;
 }
 
+/// Returns (name, threads of a block, registers, bytes spilled) of each kernel that a call launches; -1 for
+/// what is not compiled yet.
+py::list launches_of(const Artifact &a) {
+  py::list out;
+  std::vector<CubinSource> sources = cubin_sources(a, NvrtcWant::cubin);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    auto code = find_cubin(sources[i]);
+    KernelFigures figures = code ? code->figures() : KernelFigures{-1, -1, 0, 0};
+    const LaunchKernel &kernel = a.launches.kernels[i];
+    out.append(py::make_tuple(kernel.name, kernel.threads, figures.registers, figures.spill_bytes));
+  }
+  return out;
+}
+
 /// Runs the compiler on the source again and returns its decisions.
 py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceText &source) {
   ResolvedExplanation found = explain(wanted.request, source);
   py::dict out = describe(k, wanted);
+  out["device"] = wanted.request.target.arch;
+  if (wanted.request.target.is_gpu()) out["launches"] = launches_of(compile_request(wanted.request, source));
   out["conditions"] = found.conditions;
   out["schedule"] = found.schedule;
   out["shared"] = found.shared;
@@ -121,13 +150,6 @@ py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceTex
 }
 
 }  // namespace
-
-/// Returns the message for a name that is no architecture of GPUs.
-static std::string unknown_device(std::string_view name) {
-  std::vector<std::string> known;
-  for (const GpuMachine &m : gpu_machines()) known.emplace_back(m.name);
-  return cat("there is no GPU architecture '", name, "'; there are: ", join_text(known, ", "));
-}
 
 bool read_call(KernelState &k, const py::tuple &args, const py::dict &keywords, CallFrame &f) {
   std::vector<PyObject *> values;
@@ -167,8 +189,8 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     for (std::string_view of_device : {"cuda", "ptx"}) {
       if (!name.starts_with(cat(of_device, ":"))) continue;
       std::string_view device = name.substr(of_device.size() + 1);
-      std::optional<Target> target = target_of_class(device);
-      if (!target || !target->is_gpu()) throw std::invalid_argument(unknown_device(device));
+      std::optional<Target> target = device_target(device);
+      if (!target) throw std::invalid_argument(unknown_device(device));
       r.target = *target, r.backend = "cuda";
       name = of_device;
       break;
@@ -209,12 +231,18 @@ py::object count_kernel(PyObject *kernel, const py::tuple &args, const py::dict 
   }
 }
 
-py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords) {
+py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords,
+                          const std::string &device) {
   KernelState *k = state_of(kernel);
   if (!k || !k->look()) return {};
+  std::optional<Target> target;
+  if (!device.empty() && !(target = device_target(device))) {
+    PyErr_SetString(PyExc_ValueError, unknown_device(device).c_str());
+    return {};
+  }
   std::vector<Wanted> wanted;
   // without arguments: all specializations for the present captured values
-  if (args.empty() && keywords.empty())
+  if (args.empty() && keywords.empty() && !target)
     for (const auto &plan : k->plans)
       if (plan->generation == k->captured.generation)
         wanted.push_back({plan->request, true, plan->plain != nullptr, plan->main});
@@ -228,6 +256,7 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     if (!signature) return {};
     wanted.push_back({k->request(*signature, Body::main), false, false});
     wanted[0].overlaps = overlaps;
+    if (target) wanted[0].request.target = *target, wanted[0].request.backend = "cuda";
     // an existing plan of this key shows which of its bodies exist
     std::string key = key_text(wanted[0].request);
     for (const auto &plan : k->plans)

@@ -22,7 +22,13 @@ pybind11::object inspect_kernel(PyObject *kernel, const pybind11::tuple &args, c
 pybind11::object count_kernel(PyObject *kernel, const pybind11::tuple &args, const pybind11::dict &keywords);
 /// Returns a list with one dict for the given arguments, or for each compiled specialization of the present
 /// captured values. kernelwright/explain.py names the entries. Null with an exception.
-pybind11::object explain_kernel(PyObject *kernel, const pybind11::tuple &args,
-                                const pybind11::dict &keywords);
+/// `device`: "" or an architecture of GPUs, which need not be here.
+pybind11::object explain_kernel(PyObject *kernel, const pybind11::tuple &args, const pybind11::dict &keywords,
+                                const std::string &device = {});
+
+/// Returns the target of an architecture of GPUs; nothing for other names.
+std::optional<Target> device_target(std::string_view name);
+/// Returns the message for a name that is no architecture of GPUs.
+std::string unknown_device(std::string_view name);
 
 }  // namespace kw

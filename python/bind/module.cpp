@@ -190,13 +190,15 @@ void bind_compiler(py::module_ &m) {
           return checked(
               guarded([&] { return inspect_kernel(kernel.ptr(), args, keywords, stage).release().ptr(); }));
         });
-  m.def("explain", [](py::handle kernel, const py::tuple &args, const py::dict &keywords) {
-    return checked(guarded([&] { return explain_kernel(kernel.ptr(), args, keywords).release().ptr(); }));
-  });
+  m.def("explain",
+        [](py::handle kernel, const py::tuple &args, const py::dict &keywords, const std::string &device) {
+          return checked(
+              guarded([&] { return explain_kernel(kernel.ptr(), args, keywords, device).release().ptr(); }));
+        });
   m.def("warm", [](py::handle kernel, const py::tuple &args, const py::dict &keywords,
-                   const std::vector<std::string> &targets) {
+                   const std::vector<std::string> &targets, const std::vector<std::string> &devices) {
     return checked(
-        guarded([&] { return warm_kernel(kernel.ptr(), args, keywords, targets).release().ptr(); }));
+        guarded([&] { return warm_kernel(kernel.ptr(), args, keywords, targets, devices).release().ptr(); }));
   });
   m.def("count", [](py::handle kernel, const py::tuple &args, const py::dict &keywords) {
     return checked(guarded([&] { return count_kernel(kernel.ptr(), args, keywords).release().ptr(); }));

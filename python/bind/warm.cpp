@@ -5,6 +5,7 @@
 
 #include "bind/dispatch/dispatch.h"
 #include "bind/inspect.h"
+#include "runtime/cuda/cubins.h"
 #include "support/text.h"
 #include "transform/pass.h"
 
@@ -41,6 +42,26 @@ class WarmUp {
     return obtain(name, r) != nullptr;
   }
 
+  /// Compiles what a call with arrays on such a GPU needs of it. Returns false with an exception.
+  bool compile_for_device(const Target &target) {
+    CallFrame f;
+    SourceText source;
+    if (!read_call(k_, args_, keywords_, f) || !k_.read_source(source)) return false;
+    Request r = k_.request(signature_of(f.words), Body::main);
+    r.target = target, r.backend = "cuda";
+    Artifact made;
+    if (!obtain_for_device(r, source, made)) return false;
+    CallPlan plan;
+    for (const ParamRecord &p : made.params) plan.has_inout |= p.mode == ParamMode::inout;
+    if (!plan.has_inout) return true;
+    // arguments that are the same view are compiled as one buffer
+    if (!note_written(made, f)) return false;
+    if (!f.same_views || f.overlaps) return true;
+    f.add_alias_words(f.arg_count, f.out_count);
+    r.signature = signature_of(f.words);
+    return obtain_for_device(r, source, made);
+  }
+
   /// Makes the plan of such calls in this process, from what compile_for stored. Returns false with an
   /// exception.
   bool make_plan() {
@@ -64,6 +85,30 @@ class WarmUp {
     return kernel;
   }
 
+  /// Makes text and machine code for a GPU and lists the body. Returns false with an exception.
+  bool obtain_for_device(const Request &r, const SourceText &source, Artifact &made) {
+    double begin = now_ms();
+    bool was_stored = false;
+    try {
+      GilReleased released;
+      made = warm_device(r, source, was_stored);
+    } catch (const ResolvedError &e) {
+      raise_resolved(e, k_.place);
+      return false;
+    }
+    made_.append(py::make_tuple(r.target.arch, "main", key_of(r).text(), was_stored, now_ms() - begin));
+    return true;
+  }
+
+  /// Finds arguments that are the same view as a written one. Returns false with an exception.
+  bool note_written(const Artifact &a, CallFrame &f) {
+    CallArrays arrays;
+    for (size_t i = 0; i < f.arg_count; ++i) arrays.arguments.push_back(array_of(f.args[i]));
+    auto refused = kw::check_written(f, arrays, a, k_.name);
+    if (refused) raise_error(Code::E222, refused->message, refused->help);
+    return !refused;
+  }
+
   KernelState &k_;
   const py::tuple &args_;
   const py::dict &keywords_;
@@ -81,7 +126,7 @@ std::optional<Target> target_from_name(const std::string &name) {
 }
 
 py::object warm_kernel(PyObject *kernel, const py::tuple &args, const py::dict &keywords,
-                       const std::vector<std::string> &targets) {
+                       const std::vector<std::string> &targets, const std::vector<std::string> &devices) {
   KernelState *k = state_of(kernel);
   if (!k || !k->look()) return {};
   const Target &present = kernel_target().target;
@@ -92,6 +137,11 @@ py::object warm_kernel(PyObject *kernel, const py::tuple &args, const py::dict &
     bool is_present = target->feature_text() == present.feature_text();
     if (!warm.compile_for(name, is_present ? present : *target) || (is_present && !warm.make_plan()))
       return {};
+  }
+  for (const std::string &name : devices) {
+    auto target = device_target(name);
+    if (!target) PyErr_SetString(PyExc_ValueError, unknown_device(name).c_str());
+    if (!target || !warm.compile_for_device(*target)) return {};
   }
   return warm.made();
 }

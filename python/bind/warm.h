@@ -16,8 +16,11 @@ std::optional<Target> target_from_name(const std::string &name);
 
 /// Compiles or finds the bodies `main` and `plain` of a kernel for the types of the given arguments and each
 /// target: "host" (the present one), "avx512", "avx2" or "generic", whether or not this processor runs it.
-/// Returns a list of (target, body, key, whether it was in the cache, milliseconds). Null with an exception.
+/// For each architecture of `devices`, "sm_90", makes the text and the machine code of the body `main`; no
+/// GPU is needed. Returns a list of (target, body, key, whether it was in the cache, milliseconds). Null with
+/// an exception.
 pybind11::object warm_kernel(PyObject *kernel, const pybind11::tuple &args, const pybind11::dict &keywords,
-                             const std::vector<std::string> &targets);
+                             const std::vector<std::string> &targets,
+                             const std::vector<std::string> &devices);
 
 }  // namespace kw

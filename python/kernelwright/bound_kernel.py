@@ -64,9 +64,17 @@ class BoundKernel:
         """Returns the CUDA C++ text, as `Kernel.cuda`."""
         return self.__func__.cuda(*self._with_instance(args, keywords), device=device, **keywords)
 
-    def explain(self, *args: Any, html: bool = False, **keywords: Any) -> Explanation | HtmlExplanation:
+    def ptx(self, *args: Any, device: str = "sm_90", **keywords: Any) -> str:
+        """Returns the PTX text, as `Kernel.ptx`."""
+        return self.__func__.ptx(*self._with_instance(args, keywords), device=device, **keywords)
+
+    def explain(
+        self, *args: Any, html: bool = False, device: str = "", **keywords: Any
+    ) -> Explanation | HtmlExplanation:
         """Returns the explanation, as `Kernel.explain`."""
-        return self.__func__.explain(*self._with_instance(args, keywords), html=html, **keywords)
+        return self.__func__.explain(
+            *self._with_instance(args, keywords), html=html, device=device, **keywords
+        )
 
     def check(self, *args: Any, **keywords: Any) -> None:
         """Raises the errors of the text and of types, as `Kernel.check`."""

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from . import __version__
 from .errors import DeviceError
@@ -33,8 +34,8 @@ def _explain(args: argparse.Namespace) -> int:
     worked = True
     try:
         if args.html:
-            return write_page(args.file, args.args, args.html)
-        for number, (text, is_explained) in enumerate(explain_file(args.file, args.args)):
+            return write_page(args.file, args.args, args.html, args.device)
+        for number, (text, is_explained) in enumerate(explain_file(args.file, args.args, args.device)):
             print(f"{chr(10) if number else ''}{coloured(text, sys.stdout)}")
             worked &= is_explained
     except (WrongRequestError, ArgumentTypeError, OSError) as error:
@@ -50,7 +51,7 @@ def _warmup(args: argparse.Namespace) -> int:
     from .warm.recording import ManifestError
 
     try:
-        return warm(args.file, args.args, args.target, args.jobs)
+        return warm(args.file, args.args, args.target, args.device, args.jobs)
     except (WrongRequestError, ArgumentTypeError, ManifestError, OSError) as error:
         print(f"kw warmup: {error}", file=sys.stderr)
         return 2
@@ -113,6 +114,25 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no number of at least 1")
     return number
+
+
+def _add_explain(commands: Any) -> None:
+    """Adds the parser of `kw explain`."""
+    told = commands.add_parser(
+        "explain",
+        help="tell what the compiler makes of the kernels of a file",
+        description="Executes a file of Python and tells what the compiler makes of its kernels.",
+    )
+    told.add_argument(
+        "file", metavar="FILE[:NAME]", help="a file of Python, and one kernel or function of it"
+    )
+    told.add_argument(
+        "--args", default="", help='their arguments, as "f32[4096,1024],f32[1024],3,float"; else guessed'
+    )
+    told.add_argument(
+        "--device", default="", help="an architecture of GPUs, as sm_90, which need not be here"
+    )
+    told.add_argument("--html", default="", metavar="FILE.html", help="write a page with coloured sources")
 
 
 def _add_cache_arguments(parser: argparse.ArgumentParser) -> None:
@@ -190,18 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"kernelwright {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    told = commands.add_parser(
-        "explain",
-        help="tell what the compiler makes of the kernels of a file",
-        description="Executes a file of Python and tells what the compiler makes of its kernels.",
-    )
-    told.add_argument(
-        "file", metavar="FILE[:NAME]", help="a file of Python, and one kernel or function of it"
-    )
-    told.add_argument(
-        "--args", default="", help='their arguments, as "f32[4096,1024],f32[1024],3,float"; else guessed'
-    )
-    told.add_argument("--html", default="", metavar="FILE.html", help="write a page with coloured sources")
+    _add_explain(commands)
     warmed = commands.add_parser(
         "warmup",
         help="compile the kernels of a file, or those that a program used, before they are called",
@@ -221,6 +230,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     warmed.add_argument(
         "--target", default="", help="host, avx512, avx2, generic, with commas; else host, or as recorded"
+    )
+    warmed.add_argument(
+        "--device", default="", help="architectures of GPUs, as sm_80,sm_90, which need not be here"
     )
     warmed.add_argument(
         "--jobs", type=_count, default=0, metavar="N", help="processes for a manifest; else one per core"

@@ -44,6 +44,20 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Launch:
+    """One kernel that a call launches on a GPU.
+
+    Registers of a thread, and bytes spilled, are None until it is compiled to machine code: by a call or a
+    warm-up.
+    """
+
+    name: str
+    threads: int
+    registers: int | None
+    spilled: int | None
+
+
+@dataclass(frozen=True)
 class Version:
     """One compiled specialization of a kernel, for one signature."""
 
@@ -66,6 +80,11 @@ class Version:
     """
     stored: bool = False
     """The source text cannot be read: only conditions and checks are known, from the compiled specialization.
+    """
+    device: str = ""
+    """The architecture of GPUs that is explained, "sm_90"; "" for the CPU."""
+    launches: tuple[Launch, ...] = ()
+    """What a call launches on a GPU, in the text's order: loops and conditions of the host decide how often.
     """
 
     def of(self, kind: str) -> tuple[Fact, ...]:
@@ -96,7 +115,11 @@ def _options(kernel: Kernel) -> str:
     return "".join(f", {name}={value!r}" for name, value in _core.options_of(kernel).items())
 
 
-def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> Explanation:
+def _launch(name: str, threads: int, registers: int, spilled: int) -> Launch:
+    return Launch(name, threads, *(None if figure < 0 else figure for figure in (registers, spilled)))
+
+
+def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], device: str = "") -> Explanation:
     """Returns the explanation for the given arguments, or for each compiled specialization."""
     versions = tuple(
         Version(
@@ -109,8 +132,10 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
             tuple(v["shared"]),
             v["overlaps"],
             v["stored"],
+            v["device"],
+            tuple(_launch(*row) for row in v.get("launches", ())),
         )
-        for v in _core.explain(kernel, args, keywords)
+        for v in _core.explain(kernel, args, keywords, device)
     )
     function = _core.function_of(kernel)
     return Explanation(function.__qualname__, _options(kernel), versions)
@@ -130,7 +155,9 @@ def _place(fact: Fact, version: Version) -> str:
 
 def _version_lines(version: Version) -> Iterator[str]:
     yield f"version {_signature(version)}"
-    yield from _section("bodies", _bodies(version))
+    yield from _section("device", [version.device] if version.device else [])
+    yield from _section("bodies", [] if version.device else _bodies(version))
+    yield from _section("launches", _launches(version))
     if version.stored:
         yield from _section("source", ["cannot be read: told are conditions and checks alone"])
     conditions = [f"{c}" for c in version.conditions]
@@ -156,6 +183,17 @@ def _bodies(version: Version) -> list[str]:
         ["these arguments overlap: the call runs serial code for such arguments"] if version.overlaps else []
     )
     return [main, f"plain: {plain}", *chosen]
+
+
+def _launches(version: Version) -> list[str]:
+    lines = []
+    for launch in version.launches:
+        figures = f", {launch.registers} registers, {launch.spilled} bytes spilled"
+        compiled = ", not compiled yet" if launch.registers is None else figures
+        lines.append(f"{launch.name}: blocks of {launch.threads} threads{compiled}")
+    if version.device and not any(f.what == "grid" for f in version.of("loop")):
+        lines.append("one thread: no loop is parallel whose bounds the host knows")
+    return lines
 
 
 def _nest(version: Version) -> list[str]:
@@ -215,11 +253,13 @@ def _title(kernel: Kernel) -> str:
     return f"kernel {function.__qualname__}{inspect.signature(function)}{_options(kernel)}"
 
 
-def explain_as_html(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any]) -> HtmlExplanation:
+def explain_as_html(
+    kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], device: str = ""
+) -> HtmlExplanation:
     """Returns the explanation with the source, coloured by what happened to each loop."""
     from .explain_html import page, view
 
-    body = view(kernel, explain(kernel, args, keywords), _title(kernel))
+    body = view(kernel, explain(kernel, args, keywords, device), _title(kernel))
     out = HtmlExplanation(page(body, f"kernel {kernel.__name__}"))
     out.body = body
     return out

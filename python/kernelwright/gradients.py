@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .tensor import Tensor
+from .tensor import Tensor, place
 
 
 @contextmanager
@@ -80,6 +80,8 @@ def _returned(gradient: Any, variable: Any, argument: Any) -> Any:
     """
     if gradient is None:
         gradient = type(variable)._from_array(np.zeros(variable.shape, variable.numpy_dtype))
+        if variable.device != "cpu":
+            gradient = gradient._to(*place(variable.device))
     return gradient.numpy() if _is_array(argument) and not gradient._is_tracked else gradient
 
 

@@ -63,6 +63,13 @@ def _check_arrays(steps: list[Any]) -> None:
         raise IndexError("an index of a tensor holds an array and an integer that do not stand side by side")
 
 
+def _beside(x: Tensor, positions: Any) -> Any:
+    """Returns positions as an array in the memory in which the tensor lies."""
+    if x.device == "cpu" or (isinstance(positions, Tensor) and positions.device == x.device):
+        return positions
+    return Tensor(positions, device=x.device)
+
+
 def take(x: Tensor, index: Any) -> Any:
     """Returns `x[index]` for integers, None, slices, and one array of integers or booleans.
 
@@ -75,12 +82,12 @@ def take(x: Tensor, index: Any) -> Any:
             shape.append(1)
         elif _is_array(step):
             x, step = _where(x, step, dim)
-            x = operator("gather")(x, step, dim)
+            x = operator("gather")(x, _beside(x, step), dim)
             shape += step.shape
             dim += len(step.shape)
         elif isinstance(step, slice) and step.step not in (None, 1):
             rows = np.arange(*step.indices(x.shape[dim]))
-            x = operator("gather")(x, rows, dim)
+            x = operator("gather")(x, _beside(x, rows), dim)
             shape.append(len(rows))
             dim += 1
         else:

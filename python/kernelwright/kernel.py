@@ -157,16 +157,20 @@ def _ptx(self: Kernel, *args: Any, device: str = "sm_90", **keywords: Any) -> st
     return _inspect(self, args, keywords, f"ptx:{device}")
 
 
-def _explain(self: Kernel, *args: Any, html: bool = False, **keywords: Any) -> Explanation | HtmlExplanation:
+def _explain(
+    self: Kernel, *args: Any, html: bool = False, device: str = "", **keywords: Any
+) -> Explanation | HtmlExplanation:
     """Explains what the compiler proved, checks, zeroes and sums, for each compiled specialization.
 
     With arguments, or texts such as "f32[:, :]": for their types, compiled or not. Prints well; its fields
     hold the same facts as data. `html`: a page with the source coloured by what happened to each loop, which
-    notebooks show. Raises TypeError if there is neither a call nor an argument.
+    notebooks show. `device`: an architecture of GPUs, "sm_90", which need not be here: what a call launches
+    there. Raises TypeError if there is neither a call nor an argument, and ValueError for a device that is no
+    architecture.
     """
     from .explain import explain, explain_as_html
 
-    return (explain_as_html if html else explain)(self, *_with_examples(self, args, keywords))
+    return (explain_as_html if html else explain)(self, *_with_examples(self, args, keywords), device)
 
 
 def _check(self: Kernel, *args: Any, **keywords: Any) -> None:
@@ -180,7 +184,11 @@ def _check(self: Kernel, *args: Any, **keywords: Any) -> None:
 
 
 def _warmup(
-    self: Kernel, *types: Any, target: str | Iterable[str] | None = None, **named: Any
+    self: Kernel,
+    *types: Any,
+    target: str | Iterable[str] | None = None,
+    device: str | Iterable[str] | None = None,
+    **named: Any,
 ) -> list[WarmedVersion]:
     """Compiles the kernel for types of arguments and stores it in the disk cache, without a call.
 
@@ -189,13 +197,15 @@ def _warmup(
         f32[:, :] contiguous      f32[:, :]/inner rows with gaps      f32[:, :]/any any strides
         =0 the same view as argument 0      int float bool of Python      i64 f32 scalars of NumPy
     `target`: "host" (the default), "avx512", "avx2", "generic", or several with commas; they need not be
-    those of this machine. Makes both bodies of a version, the optimised and the checked one. Returns what it
-    made or found. Raises what a call would raise for these types, TypeError for a missing type, and
-    ValueError for a text that is no type, or an unknown target.
+    those of this machine. Makes both bodies of a version, the optimised and the checked one.
+    `device`: architectures of GPUs, "sm_90", or several with commas, which need not be here; their kernels
+    are compiled to machine code, for which NVRTC is needed. With devices alone, no target is compiled for.
+    Returns what it made or found. Raises what a call would raise for these types, TypeError for a missing
+    type, and ValueError for a text that is no type, or an unknown target or architecture.
     """
     from .warm.warmup import warmup
 
-    return warmup(self, types, named, target)
+    return warmup(self, types, named, target, device)
 
 
 def _export(

@@ -36,7 +36,7 @@ def kernel_row(
     when_text: str = "",
     priority: int = 0,
     source: str | None = None,
-    device: str | None = "CPU",
+    device: str | None = "",
 ) -> dict[str, Any]:
     """Describes one of several kernels of an operator, for `register_op`: a `@kw.kernel` or a function of
     arrays.
@@ -44,6 +44,8 @@ def kernel_row(
     It runs for `rows` of dtypes (None: any; no rows: those of `register_op`) on calls for which `when` is
     true. `when` gets the inputs and attributes; `when_text`, or its docstring, tells people what it wants. Of
     the kernels that fit, the one of the highest priority runs; then the kind decides, loops before functions.
+    `device` is "CPU", "CUDA" or None for any; without it, kernels run on every device, and functions of
+    arrays on the CPU, where they get copies of tensors of GPUs.
     """
     return {
         "run": run,
@@ -53,7 +55,7 @@ def kernel_row(
         "when_text": when_text or getattr(when, "__doc__", None) or getattr(when, "__name__", ""),
         "priority": priority,
         "source": source_of(run) if source is None else source,
-        "device": device,
+        "device": device or (None if device is None or isinstance(run, _core.Kernel) else "CPU"),
     }
 
 

@@ -43,7 +43,7 @@ def show(name: str) -> str:
     if op["source"]:
         lines.append(f"  defined at {op['source']}")
     for kind, device, rows, needs, priority, source in op["kernels"]:
-        parts = [f"  kernel {kind} on {device}"]
+        parts = [f"  kernel {kind} on {'any device' if device == 'any' else device}"]
         if rows:
             parts.append("for " + " or ".join(f"({', '.join(row)})" for row in rows))
         if needs:

@@ -30,7 +30,8 @@ def as_list(numbers: _Axes) -> list[int]:
     return [numbers] if isinstance(numbers, int) else list(numbers)
 
 
-def _place(device: str) -> tuple[int, int]:
+def place(device: str) -> tuple[int, int]:
+    """Returns the kind and the number of a device (kernelwright.cuda.parse_device)."""
     if device == "cpu":
         return 0, 0
     from .cuda import parse_device
@@ -63,13 +64,13 @@ class Tensor(_core.Tensor):
         is_tensor = isinstance(array, _core.Tensor)
         where = device or (array.device if is_tensor else "cpu")
         if is_tensor and dtype is None and array.device != "cpu":
-            return cls._as_class(array._to(*_place(where)))
+            return cls._as_class(array._to(*place(where)))
         made = _core.Tensor.__new__(cls, np.asarray(array.numpy() if is_tensor else array, dtype))
-        return made if where == "cpu" else made._to(*_place(where))
+        return made if where == "cpu" else made._to(*place(where))
 
     def to(self, device: str) -> Any:
         """Returns the tensor itself if it lies on that device, else a copy there, without history."""
-        kind, index = _place(device)
+        kind, index = place(device)
         if self.device == ("cpu" if kind == 0 else f"cuda:{index}"):
             return self
         self._check_leaving()
@@ -134,6 +135,24 @@ class Tensor(_core.Tensor):
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Exports the memory to another library, as DLPack describes it; a copy of it if `copy`.
+
+        Raises BufferError for another device than the tensor's, and for read-only memory.
+        """
+        self._check_leaving()
+        if dl_device is not None and dl_device != self.__dlpack_device__():
+            raise BufferError(f"the tensor lies on {self.device}: move it with .to()")
+        exported = type(self)(self) if copy else self
+        return exported._dlpack(stream, max_version is not None and max_version[0] >= 1)
 
     def __len__(self) -> int:
         if not self.shape:

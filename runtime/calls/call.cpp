@@ -2,9 +2,14 @@
 #include "runtime/calls/call.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "runtime/calls/tape.h"
 #include "runtime/op_error.h"
+#include "support/log.h"
 #include "support/text.h"
 
 namespace kw {
@@ -104,11 +109,17 @@ void check_attrs(OpCall &call) {
   call.attrs = std::move(ordered);
 }
 
+/// Returns whether a kernel runs on the device of a call itself. A kernel for the CPU runs calls of other
+/// devices on copies.
+bool runs_on_device(const KernelDef &k, const OpCall &call) {
+  return !k.device || *k.device == call.device.kind;
+}
+
 /// Returns why a kernel cannot run a call, or "".
 std::string why_not(const KernelDef &k, const OpCall &call, std::span<const TensorType> outputs) {
   if (call.kind && *call.kind != k.kind)
     return cat("is no ", body_name(*call.kind), ", which the call asks for");
-  if (k.device && *k.device != call.device.kind)
+  if (!runs_on_device(k, call) && k.device != DeviceKind::cpu)
     return cat("runs on ", device_name(*k.device), ", not on ", device_name(call.device.kind));
   size_t inputs = call.inputs.size(), count = inputs + outputs.size();
   auto fits = [&](const DTypeRow &row) {
@@ -176,17 +187,44 @@ void check_outputs(const OpCall &call, const KernelDef &k, std::span<const Tenso
 
 }  // namespace
 
-/// Sets the device of a call to that of its tensors. Throws OpError if they lie on several devices.
+/// Returns a number on a device. The same numbers are asked for again and again, so a few are kept.
+static Tensor device_constant(const Tensor &number, Device device) {
+  constexpr size_t most_constants = 256;  // chosen: the literals of a program
+  static auto &mutex = *new std::mutex;
+  static auto &known = *new std::map<std::tuple<uint32_t, DType, uint64_t>, Tensor>;
+  uint64_t bits = 0;
+  std::memcpy(&bits, number.data(), item_size(number.dtype()));
+  std::scoped_lock lock(mutex);
+  if (known.size() >= most_constants) known.clear();
+  Tensor &found = known[{device.index, number.dtype(), bits}];
+  if (!found) found = number.to(device).read_only();
+  return found;
+}
+
+/// Sets the device of a call to that of its tensors. Numbers in the memory of the host go to the device of
+/// the others. Throws OpError if tensors lie on several devices.
 static void find_device(OpCall &call) {
-  const Tensor *first = nullptr;
+  const Tensor *first = nullptr, *other = nullptr;
   for (const Tensor &t : call.inputs) {
     if (!t) continue;
     if (!first) first = &t;
     if (t.device() == first->device()) continue;
-    throw_value_error(cat(call.op->def.name, ": tensors of one call must lie on one device, but got ",
-                          device_text(first->device()), " and ", device_text(t.device())));
+    other = &t;
+    if (first->device().kind == DeviceKind::cpu && t.device().kind != DeviceKind::cpu)
+      std::swap(first, other);
   }
-  if (first) call.device = first->device();
+  if (!first) return;
+  call.device = first->device();
+  if (!other) [[likely]]
+    return;
+  for (Tensor &t : call.inputs) {
+    if (!t || t.device() == call.device) continue;
+    bool is_number = t.device().kind == DeviceKind::cpu && t.rank() == 0 && !t.history();
+    if (!is_number)
+      throw_value_error(cat(call.op->def.name, ": tensors of one call must lie on one device, but got ",
+                            device_text(call.device), " and ", device_text(t.device())));
+    t = device_constant(t, call.device);
+  }
 }
 
 void check_call(OpCall &call) {
@@ -206,8 +244,9 @@ std::vector<bool> mutable_tensors(const OpCall &call) {
 
 const KernelDef &resolve_kernel(const OpCall &call, std::span<const TensorType> outputs) {
   const KernelDef *best = nullptr, *rival = nullptr;
-  // priority decides first, then the kind of code in the order of BodyKind
-  auto before = [](const KernelDef &a, const KernelDef &b) {
+  // copies to the host come last; priority decides first, then the kind of code in the order of BodyKind
+  auto before = [&](const KernelDef &a, const KernelDef &b) {
+    if (bool of_device = runs_on_device(a, call); of_device != runs_on_device(b, call)) return of_device;
     return a.priority != b.priority ? a.priority > b.priority : a.kind < b.kind;
   };
   std::string table;
@@ -303,6 +342,42 @@ void run_kernel(const KernelDef &k, KernelContext &x) {
   k.run(x);
 }
 
+/// Says once for each operator that its calls with tensors of a GPU run on the host.
+void warn_of_host_run(const OpCall &call, const KernelDef &k) {
+  static auto &mutex = *new std::mutex;
+  static auto &told = *new std::set<std::string>;
+  std::scoped_lock lock(mutex);
+  if (!told.insert(call.op->def.name).second) return;
+  Resolved warning;
+  warning.code = Code::W505;
+  warning.message = cat("operator '", call.op->def.name, "' runs on the host, on copies of its tensors on ",
+                        device_text(call.device), ": its ", body_name(k.kind), " is for the CPU");
+  warning.help = {"write it as a kernel (kw.kernel), which runs on every device"};
+  log_warning(std::move(warning));
+}
+
+/// Runs a kernel for the CPU on copies of tensors of another device. What it writes goes back, and so do its
+/// results.
+void run_on_copies(const KernelDef &k, KernelContext &x) {
+  warn_of_host_run(x.call, k);
+  OpCall call = x.call;
+  call.device = {};
+  for (Tensor &t : call.inputs)
+    if (t) t = t.to(call.device);
+  KernelContext on_host{call, x.types};
+  run_kernel(k, on_host);
+  std::vector<bool> may_write = mutable_tensors(call);
+  for (size_t i = 0; i < may_write.size(); ++i)
+    if (may_write[i] && call.inputs[i]) x.call.inputs[i].assign(call.inputs[i].to(x.call.device));
+  auto moved = [&](const Tensor &t) {
+    for (size_t i = 0; i < call.inputs.size(); ++i)
+      if (t && t.is(call.inputs[i])) return x.call.inputs[i];
+    return t ? t.to(x.call.device) : t;
+  };
+  for (const Tensor &t : on_host.outputs) x.outputs.push_back(moved(t));
+  for (const Tensor &t : on_host.saved) x.saved.push_back(moved(t));
+}
+
 }  // namespace
 
 std::vector<Tensor> call_op(OpCall call) {
@@ -317,7 +392,10 @@ std::vector<Tensor> call_op(OpCall call) {
   std::optional<Recording> recording;
   if (recorded) recording.emplace(call, kernel.kind == BodyKind::py_func);
   KernelContext x{call, types};
-  run_kernel(kernel, x);
+  if (runs_on_device(kernel, call)) [[likely]]
+    run_kernel(kernel, x);
+  else
+    run_on_copies(kernel, x);
   check_outputs(call, kernel, types, x.outputs);
   if (recording) recording->finish(std::move(call), x.outputs, std::move(x.saved));
   return std::move(x.outputs);

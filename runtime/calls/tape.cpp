@@ -490,7 +490,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
                             ", but the output is ", type_text(outputs[i].dtype(), outputs[i].shape())));
     if (!seed)  // recorded, because a gradient of this gradient goes through it
       seed = is_recording() ? call_op("kw::ones_like", {outputs[i]})[0]
-                            : Tensor::ones(outputs[i].dtype(), outputs[i].shape());
+                            : Tensor::ones(outputs[i].dtype(), outputs[i].shape(), outputs[i].device());
     back.add(outputs[i], std::move(seed));
   }
   back.run();

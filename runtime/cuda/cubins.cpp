@@ -9,7 +9,6 @@
 
 #include "codegen/llvm_library.h"
 #include "runtime/frozen.h"
-#include "runtime/jit.h"
 #include "support/log.h"
 #include "support/stack.h"
 #include "support/text.h"
@@ -98,6 +97,14 @@ Cubin compile_cubin(const CubinSource &source) {
   a.code = out.bytes, a.explain = out.log;
   process_jit().store_code(a);
   return out;
+}
+
+Artifact warm_device(const Request &r, const SourceText &source, bool &was_stored) {
+  Artifact made = process_jit().make(r, source, was_stored);
+  std::vector<CubinSource> kernels = cubin_sources(made, NvrtcWant::cubin);
+  for (const CubinSource &kernel : kernels) was_stored = was_stored && find_cubin(kernel).has_value();
+  obtain_cubins(kernels);
+  return made;
 }
 
 std::vector<Cubin> obtain_cubins(const std::vector<CubinSource> &sources) {

@@ -9,6 +9,7 @@
 
 #include "codegen/artifact.h"
 #include "codegen/cuda/nvrtc.h"
+#include "runtime/jit.h"
 #include "support/target.h"
 
 namespace kw {
@@ -37,6 +38,10 @@ std::optional<Cubin> find_cubin(const CubinSource &source);
 /// Compiles and stores it. Throws ResolvedError: E502 without NVRTC, E503 if NVRTC refuses the text, E507 if
 /// KW_FROZEN forbids compiling.
 Cubin compile_cubin(const CubinSource &source);
+
+/// Makes text and machine code of a request for a GPU, which need not be here, and stores both. Returns the
+/// artifact. Throws ResolvedError.
+Artifact warm_device(const Request &r, const SourceText &source, bool &was_stored);
 
 /// Finds or compiles each source, on two threads; the first error is thrown when all have ended.
 std::vector<Cubin> obtain_cubins(const std::vector<CubinSource> &sources);

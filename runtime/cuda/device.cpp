@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -19,7 +20,6 @@ namespace kw {
 
 namespace {
 
-constexpr uint32_t most_devices = 64;  // chosen: more than any machine has
 constexpr int oldest_capability = 80;  // texts use cp.async and cvt of bfloat16, which begin there
 constexpr auto look_interval = std::chrono::milliseconds(50);
 
@@ -56,6 +56,8 @@ std::mutex making;  // of devices
 thread_local std::vector<std::pair<uint32_t, CuStream>> chosen;
 
 }  // namespace
+
+int arch_number(std::string_view arch) { return std::atoi(std::string(arch.substr(3)).c_str()); }
 
 CudaDevice::CudaDevice(const CudaDriver &driver, uint32_t index)
     : driver_(driver), index_(index), memory_(*this) {
@@ -171,6 +173,13 @@ CudaDevice &cuda_device(uint32_t index) {
   auto made = std::make_unique<CudaDevice>(driver, index);
   devices[index] = made.get();
   return *made.release();
+}
+
+const CudaDevice *find_ptx_device(std::string_view arch) {
+  for (const std::atomic<CudaDevice *> &d : devices)
+    if (const CudaDevice *device = d; device && device->target().arch == arch && !device->runs_machine_code())
+      return device;
+  return nullptr;
 }
 
 uint32_t device_of_memory(const void *address) {

@@ -15,6 +15,11 @@
 
 namespace kw {
 
+constexpr uint32_t most_devices = 64;  // chosen: more than any machine has
+
+/// Returns 90 for "sm_90" and "sm_90a".
+int arch_number(std::string_view arch);
+
 /// Returns true if the caller no longer wants what it waits for.
 using WaitLook = std::function<bool()>;
 
@@ -36,6 +41,9 @@ class CudaDevice {
   /// What kernels are compiled for: the newest architecture that we know and that its code runs on.
   const Target &target() const { return target_; }
   int compute_capability() const { return capability_; }  ///< 90 for 9.0
+  /// Returns whether machine code for its target runs on it. Devices of a family that we do not know
+  /// translate PTX.
+  bool runs_machine_code() const { return capability_ / 10 == arch_number(target_.arch) / 10; }
   DeviceMemory &memory() { return memory_; }
   CallLog &calls() { return calls_; }
   SharedWords &words() const { return *words_; }
@@ -71,6 +79,9 @@ class CudaDevice {
 CudaDevice &cuda_device(uint32_t index);
 /// Returns the number of the device that an address belongs to; throws OpError for memory of no device.
 uint32_t device_of_memory(const void *address);
+/// Returns a device for whose target kernels are compiled to PTX, because it runs no machine code for it;
+/// null if there is none.
+const CudaDevice *find_ptx_device(std::string_view arch);
 /// Returns a device that the process has already used, or null.
 CudaDevice *find_used_device(uint32_t index);
 

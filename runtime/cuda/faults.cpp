@@ -1,6 +1,8 @@
 // Reads the record of a device and forgets it.
 #include "runtime/cuda/faults.h"
 
+#include <cstdio>
+
 #include "runtime/resolved_error.h"
 #include "runtime/versions/faults.h"
 #include "support/text.h"
@@ -30,7 +32,31 @@ KwFault fault_of(const FaultRecord &record, const LoadedKernel &kernel) {
   return {2, static_cast<uint32_t>(record.key % sites), record.value, record.bound};
 }
 
+/// Writes W503 with the message of a fault that is left at the end of the process.
+void tell_unseen_fault(CudaDevice &device) noexcept {
+  try {
+    device.enter();
+    device.wait(legacy_stream());  // without a look for interrupts: Python has ended
+    raise_late_fault(device);
+  } catch (const ResolvedError &e) {
+    if (e.errors.empty() || e.errors[0].code == Code::E504) return;
+    Resolved warning;
+    warning.code = Code::W503;
+    warning.message = cat("the program ended before it saw a fault of a kernel on device ", device.index());
+    warning.help = {"wait for results before the end: .numpy(), or kw.cuda.synchronize()"};
+    std::string text = render(warning, {}, 0);
+    for (const Resolved &error : e.errors) text += cat("\n", render(error, e.places));
+    std::fputs(cat(text, "\n").c_str(), stderr);
+  } catch (...) {  // the process ends
+  }
+}
+
 }  // namespace
+
+void tell_unseen_faults() noexcept {
+  for (uint32_t i = 0; i < most_devices; ++i)
+    if (CudaDevice *device = find_used_device(i); device && find_driver()) tell_unseen_fault(*device);
+}
 
 void raise_late_fault(CudaDevice &device) {
   if (device.words().failed_call == 0) [[likely]]

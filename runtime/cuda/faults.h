@@ -12,6 +12,9 @@ namespace kw {
 /// load otherwise.
 void raise_late_fault(CudaDevice &device);
 
+/// Writes W503 to stderr for each device with a fault that nobody has seen. For the end of the process.
+void tell_unseen_faults() noexcept;
+
 /// Returns the fault of this call, after a wait for its stream; status 0 if it found none.
 RunResult fault_of_call(CudaDevice &device, uint64_t number);
 

@@ -4,11 +4,35 @@
 
 #include "runtime/cuda/cubins.h"
 #include "runtime/resolved_error.h"
+#include "support/log.h"
 #include "support/text.h"
 
 namespace kw {
 
 namespace {
+
+/// Says once in the process that kernels for a device become PTX.
+void warn_of_ptx(const CudaDevice &device, int arch) {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  Resolved warning;
+  warning.code = Code::W504;
+  int capability = device.compute_capability();
+  warning.message =
+      cat("device ", device.index(), " (", device.name(), ") has compute capability ", capability / 10, ".",
+          capability % 10, ", for which no machine code can be made: kernels become PTX for sm_", arch);
+  warning.help = {
+      "the driver translates PTX at the first call in each process; a newer version makes code for it"};
+  log_warning(std::move(warning));
+}
+
+/// Returns what is compiled: machine code, or PTX for a device that is newer than what we, or NVRTC, know.
+std::vector<CubinSource> sources_for_devices(const Artifact &artifact) {
+  const CudaDevice *newer = find_ptx_device(artifact.launches.arch);
+  if (!newer) return cubin_sources(artifact, NvrtcWant::cubin);
+  warn_of_ptx(*newer, arch_number(artifact.launches.arch));
+  return cubin_sources(artifact, NvrtcWant::ptx);
+}
 
 /// Loads machine code and returns its only kernel; null if the driver refuses it.
 CuKernel load(const CudaDriver &driver, const Cubin &code, const std::string &name, CuResult &result) {
@@ -23,7 +47,7 @@ CuKernel load(const CudaDriver &driver, const Cubin &code, const std::string &na
 
 CudaProgram::CudaProgram(const Artifact &artifact) : reads_device_(artifact.launches.reads_device) {
   const CudaDriver &driver = need_driver();
-  std::vector<CubinSource> sources = cubin_sources(artifact, NvrtcWant::cubin);
+  std::vector<CubinSource> sources = sources_for_devices(artifact);
   std::vector<Cubin> codes = obtain_cubins(sources);
   for (size_t i = 0; i < codes.size(); ++i) {
     const std::string &name = artifact.launches.kernels[i].name;

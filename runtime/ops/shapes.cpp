@@ -196,7 +196,7 @@ void add_narrow(Registration &to) {
     auto zeros = [&](int64_t count) {
       std::vector<int64_t> shape = shape_of(x);
       shape[axis] = count;
-      return Tensor::zeros(x.dtype(), shape);
+      return Tensor::zeros(x.dtype(), shape, x.device());
     };
     return Tensors{
         call_op("kw::concat", {zeros(first), g.grads[0], zeros(behind)}, {{"axis", Attr(axis)}})[0]};

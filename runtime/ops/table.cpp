@@ -38,6 +38,7 @@ void add_row(Registration &to, Row row, const char *file, int line) {
   to.kernels.push_back({.op = name,
                         .kind = row.kind,
                         .run = std::move(row.run),
+                        .device = std::nullopt,  // views and loops
                         .source = source,
                         .makes_outputs = row.makes_outputs});
   to.grads.push_back(std::move(grad));

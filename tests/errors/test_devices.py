@@ -11,7 +11,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "gpu" / "emulator"))
 
-import build as stand_ins
+import stand_ins
 
 HEAD = """\
 import numpy as np
@@ -142,7 +142,8 @@ print(double(t).numpy())
     )
 
 
-CALL = 't = kw.Tensor(x, device="cuda")\nprint(said(lambda: double(t).numpy()))\n'
+MOVED = 't = kw.Tensor(x, device="cuda")\n'
+CALL = f"{MOVED}print(said(lambda: double(t).numpy()))\n"
 
 
 def test_without_nvrtc(tmp_path: Path) -> None:
@@ -252,6 +253,85 @@ with kw.cuda.stream(handle.value):
         "DeviceError: error[E506]: cuMemAllocFromPoolAsync: a stream that is captured allows no compilation,"
         " no new memory and no wait\n"
         "      = help: call the kernel once before the capture\ncuda:0"
+    )
+
+
+PICK = """\
+@kw.kernel
+def gather(a, i):
+    c = output_tensor(i.shape, a.dtype)
+    for k in range(i.shape[0]):
+        c[k] = a[i[k]]
+    return c
+
+"""
+
+
+def test_w503_fault_at_exit(tmp_path: Path) -> None:
+    """The error of a call that nobody waits for is not lost."""
+    (tmp_path / "program.py").write_text(
+        HEAD + PICK + 'gather(kw.Tensor(x, device="cuda"), kw.Tensor(np.array([9]), device="cuda"))\n'
+    )
+    environment = {**os.environ, **emulated(KW_CACHE_DIR=str(tmp_path / "cache"))}
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    path = tmp_path / "program.py"
+    assert done.stderr.replace(str(path), "program.py") == (
+        "warning[W503]: the program ended before it saw a fault of a kernel on device 0\n"
+        "      = help: wait for results before the end: .numpy(), or kw.cuda.synchronize()\n\n"
+        "program.py:28:18: error[E303]: index 9 is out of range for dimension 0 of 'a', whose extent is 4"
+        " (valid 0..3)\n"
+        "   28 |         c[k] = a[i[k]]\n"
+        "      |                  ^~~~\n"
+        "      = note: raised late: by the call of 'gather' (program.py:24) (call 1, the last call)\n\n"
+    )
+
+
+TOLD = """\
+import warnings
+warnings.simplefilter("always")
+warnings.showwarning = lambda message, *_: print(f"{type(message).__name__}: {message}")
+"""
+
+
+def test_w504_newer_gpu(tmp_path: Path) -> None:
+    program = TOLD + MOVED + "print(double(t).numpy(), double(t).numpy())\n"
+    assert run(tmp_path, program, **emulated(KW_EMULATOR_DEVICES="137")) == (
+        "KernelWarning: warning[W504]: device 0 (Emulated GPU 0) has compute capability 13.7, for"
+        " which no machine code can be made: kernels become PTX for sm_120\n"
+        "      = help: the driver translates PTX at the first call in each process; a newer version makes"
+        " code for it\n"
+        '      = silence: warnings.filterwarnings("ignore", message=".*W504")\n'
+        "[2. 2. 2. 2.] [2. 2. 2. 2.]"
+    )
+
+
+def test_w505_host_run(tmp_path: Path) -> None:
+    """Functions of arrays get copies, and their results go back; kernels run on the device."""
+    program = (
+        TOLD
+        + """\
+on_host = kw.register_op("test::halved", lambda a: a / 2, infer=lambda a: [a])
+on_device = kw.register_op("test::doubled", double)
+t = kw.Tensor(x, device="cuda")
+for op in (on_device, on_host, on_host):
+    r = op(t)
+    print(r.device, r.numpy())
+"""
+    )
+    assert run(tmp_path, program, **emulated()) == (
+        "cuda:0 [2. 2. 2. 2.]\n"
+        "KernelWarning: warning[W505]: operator 'test::halved' runs on the host, on copies of its tensors on"
+        " CUDA:0: its PyFunc is for the CPU\n"
+        "      = help: write it as a kernel (kw.kernel), which runs on every device\n"
+        '      = silence: warnings.filterwarnings("ignore", message=".*W505")\n'
+        "cuda:0 [0.5 0.5 0.5 0.5]\ncuda:0 [0.5 0.5 0.5 0.5]"
     )
 
 

@@ -78,25 +78,30 @@ def package(tmp_path: Path) -> Path:
     return wanted
 
 
-@pytest.mark.parametrize(
-    ("present", "why"), [(False, "no CUDA device"), (True, "kernels for CUDA devices are not available yet")]
+NO_GPU = (
+    "no CUDA device: KW_LIBCUDA cannot be opened: /nowhere: cannot open shared object file: No such file or"
+    " directory"
 )
-def test_e501_device(monkeypatch: pytest.MonkeyPatch, present: bool, why: str) -> None:
-    monkeypatch.setattr(context, "has_cuda_device", lambda: present)
+
+
+def test_e501_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context.cuda, "available", lambda: False)
+    monkeypatch.setattr(context.cuda, "why", lambda: "there is none")
     with pytest.raises(DeviceError) as caught:
         context.decide_device("gpu")
-    check_error(caught.value, DeviceError, f"error[E501]: {why}\n      = help: use --device cpu")
+    text = "error[E501]: no CUDA device: there is none\n      = help: use --device cpu"
+    check_error(caught.value, DeviceError, text)
 
 
 def test_device_on_the_command_line(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("print('ran')\n")
-    why = "kernels for CUDA devices are not available yet" if context.has_cuda_device() else "no CUDA device"
     for device, status, out in (("gpu", 1, ""), ("cpu", 0, "ran\n")):
         command = [sys.executable, "-m", "kernelwright", "run", "--device", device, str(script)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        environment = {**os.environ, "KW_LIBCUDA": "/nowhere"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (status, out)
-        text = f"kw run: DeviceError E501: {why}; use --device cpu\n"
+        text = f"kw run: DeviceError E501: {NO_GPU}; use --device cpu\n"
         assert done.stderr == (text if status else "")
 
 

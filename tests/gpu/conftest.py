@@ -15,7 +15,7 @@ sys.path[:0] = [
     str(Path(__file__).parents[1] / "kernels"),
 ]
 
-import build as stand_ins  # noqa: E402
+import stand_ins  # noqa: E402
 from device import Device  # noqa: E402
 
 import kernelwright as kw  # noqa: E402

@@ -402,3 +402,59 @@ def test_what_is_known_of_a_device(device: Device) -> None:
     assert kw.cuda.available() and kw.cuda.why() == "" and kw.cuda.device_count() == 2
     assert kw.cuda.device() == kw.cuda.Device(0, "Emulated GPU 0", (9, 0), "sm_90", (13, 0))
     assert kw.cuda.device(1).arch == "sm_80"
+
+
+# ---- DLPack
+
+
+class Capsules:
+    """An array of another library that has DLPack alone."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor, self.streams = tensor, []
+
+    def __dlpack__(self, stream: int | None = None) -> Any:
+        self.streams.append(stream)
+        return self.tensor.__dlpack__(stream=stream)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.tensor.__dlpack_device__()
+
+
+def test_capsules_go_both_ways(device: Device) -> None:
+    for x in (X, np.arange(6, dtype=np.int8), np.array([True, False])):
+        foreign = Capsules(gpu(x))
+        assert np.array_equal(double(foreign).numpy(), double.py(x)) and foreign.streams == [1]
+    in_place = Capsules(gpu(X))
+    assert scale_in_place(in_place, 2.0) is in_place
+    assert np.array_equal(in_place.tensor.numpy(), 2 * X)
+    assert gpu(X, "cuda:1").__dlpack_device__() == (2, 1) and kw.Tensor(X).__dlpack_device__() == (1, 0)
+    with kw.cuda.stream(device.stream()):
+        foreign = Capsules(gpu(X))
+        assert np.array_equal(double(foreign).numpy(), 2 * X) and foreign.streams[0] > 2
+
+
+def test_capsules_of_the_cpu(device: Device) -> None:
+    t = kw.Tensor(X)
+    view = np.from_dlpack(t)
+    view[0] = 9
+    assert t.numpy()[0] == 9
+    assert np.from_dlpack(kw.Tensor(X), copy=True)[1] == 1
+    with pytest.raises(ValueError, match="a tensor on the CPU has no stream"):
+        t.__dlpack__(stream=1)
+    with pytest.raises(BufferError, match=r"the tensor lies on cpu: move it with \.to"):
+        t.__dlpack__(dl_device=(2, 0))
+    with pytest.raises(ValueError, match="DLPack forbids stream 0"):
+        gpu(X).__dlpack__(stream=0)
+
+
+def test_a_capsule_nobody_takes_keeps_no_memory(device: Device) -> None:
+    kw.cuda.trim()
+    begin = kw.cuda.memory()
+    t = gpu(np.zeros(1 << 16))
+    capsule = t.__dlpack__()
+    del t
+    assert kw.cuda.memory().used == begin.used + (1 << 19)
+    del capsule
+    assert kw.cuda.memory().used == begin.used
+    kw.cuda.trim()

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import build as stand_ins
 import pytest
+import stand_ins
 
 TEXT = """\
 KW_KERNEL(64) set_all(i32 *p, i64 n) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,10 @@ import kernelwright as kw
 
 sys.path.insert(0, str(Path(__file__).parent))
 import reader
+
+sys.path.append(str(Path(__file__).parents[1] / "gpu" / "emulator"))
+
+import stand_ins
 
 pytestmark = pytest.mark.skipif(not reader.SEEDS.is_dir(), reason="no seed documents beside this checkout")
 
@@ -82,11 +87,31 @@ def test_programs_print_what_the_documents_say(block: Block, way: str, tmp_path:
     path = tmp_path / "program.py"
     path.write_text(text if way == "kw run" else _renamed(text), encoding="utf-8")
     command = [sys.executable, *(["-m", "kernelwright", "run"] if way == "kw run" else []), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    environment = {**os.environ, "KW_LIBCUDA": "/nowhere"}  # also where there is a GPU
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == block.prints
     told = done.stderr.splitlines()[:1]
     assert told == (["no CUDA device: running on the CPU"] if 'device_target="GPU"' in text else [])
+
+
+@pytest.mark.parametrize("block", [b for b in blocks if b.prints], ids=str)
+def test_programs_print_the_same_on_a_gpu(block: Block, tmp_path: Path) -> None:
+    """On the emulated one, by the program's own target or for the whole program."""
+    text = _text(block)
+    if block.name == "aot CPU":
+        _library(tmp_path)
+    environment = {**os.environ, **stand_ins.environment(KW_CACHE_DIR=str(tmp_path / "cache"))}
+    for number, (program, options) in enumerate(
+        ((text, ["--device", "gpu"]), (text.replace('device_target="CPU"', 'device_target="GPU"'), []))
+    ):
+        path = tmp_path / f"program_{number}.py"
+        path.write_text(program, encoding="utf-8")
+        command = [sys.executable, "-m", "kernelwright", "run", *options, str(path)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == block.prints
+        assert "no CUDA device" not in done.stderr
 
 
 @pytest.mark.parametrize("block", [b for b in blocks if b.not_here], ids=str)

@@ -333,6 +333,7 @@ static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
   PyObject *o = f.args[i];
   // these are read directly, although NumPy's own objects also export the protocols
   if (PyArray_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || PyArray_IsScalar(o, Generic)) return true;
+  if (tensor_of(o)) return true;  // refused: gradients of tensors need an operator
   std::string why;
   PyRef view = view_of_foreign(o, why);
   if (PyErr_Occurred()) return false;

@@ -1,4 +1,4 @@
-// Reads and writes dicts of the interface.
+// Dicts of the interface, and capsules of DLPack before its version 1, which every library reads and writes.
 #include "bind/dispatch/device_array.h"
 
 #include "bind/dispatch/tensor.h"
@@ -53,6 +53,95 @@ void wait_for(CudaDevice &device, uintptr_t stream) {
   // for it
   auto producer = reinterpret_cast<CuStream>(stream == per_thread ? legacy : stream);
   device.memory().order(producer, present_stream(device.index()));
+}
+
+// ---- DLPack
+
+constexpr int32_t of_cpu = 1, of_cuda = 2;  // kDLCPU, kDLCUDA
+constexpr int64_t no_order = -1;
+constexpr const char *unused_name = "dltensor", *used_name = "used_dltensor";
+constexpr const char *versioned_name = "dltensor_versioned";
+
+struct DlTensor {
+  void *data;
+  int32_t device_type, device_id;
+  int32_t rank;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+};
+struct DlManaged {
+  DlTensor tensor;
+  void *context;
+  void (*deleter)(DlManaged *);
+};
+
+/// The structure since version 1, which can say that memory is read-only.
+struct DlVersioned {
+  uint32_t major = 1, minor = 0;
+  void *context;
+  void (*deleter)(DlVersioned *);
+  uint64_t flags;
+  DlTensor tensor;
+};
+constexpr uint64_t flag_read_only = 1;
+
+/// What a capsule keeps while others use the memory.
+struct Exported {
+  DlManaged managed{};
+  DlVersioned versioned{};
+  Tensor tensor;
+  std::vector<int64_t> shape, strides;
+};
+
+/// The codes of DLPack for the kinds of dtypes.
+enum Code : uint8_t { code_int = 0, code_uint = 1, code_float = 2, code_bfloat = 4, code_bool = 6 };
+
+uint8_t code_of(DType t) {
+  if (t == DType::b1) return code_bool;
+  if (t == DType::bf16) return code_bfloat;
+  return is_float(t) ? code_float : is_signed_int(t) ? code_int : code_uint;
+}
+
+/// Returns the dtype with a code and a width; nothing if the language does not have it.
+std::optional<DType> dtype_of(const DlTensor &t) {
+  for (int i = 0; i <= static_cast<int>(DType::f64); ++i) {
+    auto d = static_cast<DType>(i);
+    if (code_of(d) == t.code && item_size(d) * 8 == t.bits && t.lanes == 1) return d;
+  }
+  return std::nullopt;
+}
+
+/// Returns the stream that a number of DLPack means.
+CuStream stream_of_number(int64_t number) {
+  // the legacy stream waits for the default stream of each thread
+  return reinterpret_cast<CuStream>(number == int64_t{per_thread} ? int64_t{legacy} : number);
+}
+
+void drop(void *context) {
+  auto *e = static_cast<Exported *>(context);
+  e->tensor.storage().drop_view();
+  delete e;
+}
+void delete_managed(DlManaged *m) { drop(m->context); }
+void delete_versioned(DlVersioned *v) { drop(v->context); }
+
+/// Deletes what a capsule holds that nobody has taken.
+void drop_capsule(PyObject *capsule) {
+  if (PyCapsule_IsValid(capsule, unused_name))
+    delete_managed(static_cast<DlManaged *>(PyCapsule_GetPointer(capsule, unused_name)));
+  else if (PyCapsule_IsValid(capsule, versioned_name))
+    delete_versioned(static_cast<DlVersioned *>(PyCapsule_GetPointer(capsule, versioned_name)));
+}
+
+/// Returns whether an object says that it lies on a GPU.
+bool is_on_gpu(PyObject *o) {
+  PyRef device(PyObject_CallMethod(o, "__dlpack_device__", nullptr));
+  bool found = device && PyTuple_Check(device.get()) && PyTuple_GET_SIZE(device.get()) == 2 &&
+               PyLong_AsLong(PyTuple_GET_ITEM(device.get(), 0)) == of_cuda;
+  PyErr_Clear();
+  return found;
 }
 
 }  // namespace
@@ -122,6 +211,97 @@ PyObject *cuda_array_interface(const Tensor &t) {
                        text_of_dtype(t.dtype()).c_str(), "data", static_cast<unsigned long long>(address),
                        PyBool_FromLong(!t.writable()), "strides", strides, "version", 3, "stream",
                        static_cast<unsigned long long>(stream));
+}
+
+PyRef tensor_of_dlpack(PyObject *o) {
+  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(o));
+  if (!PyObject_HasAttrString(type, "__dlpack__") || !PyObject_HasAttrString(type, "__dlpack_device__") ||
+      !is_on_gpu(o))
+    return {};
+  // the streams of all devices but the chosen ones have the same number
+  PyRef device(PyObject_CallMethod(o, "__dlpack_device__", nullptr));
+  if (!device) return {};
+  auto index = static_cast<uint32_t>(PyLong_AsLong(PyTuple_GET_ITEM(device.get(), 1)));
+  auto stream = reinterpret_cast<uintptr_t>(present_stream(index));
+  PyRef method(PyObject_GetAttrString(o, "__dlpack__"));
+  PyRef keywords(Py_BuildValue("{sK}", "stream", static_cast<unsigned long long>(stream)));
+  PyRef nothing(PyTuple_New(0));
+  PyRef capsule(method && keywords && nothing ? PyObject_Call(method.get(), nothing.get(), keywords.get())
+                                              : nullptr);
+  if (!capsule) return {};
+  auto *m = static_cast<DlManaged *>(PyCapsule_GetPointer(capsule.get(), unused_name));
+  if (!m) return {};
+  const DlTensor &t = m->tensor;
+  std::optional<DType> dtype = dtype_of(t);
+  if (!dtype) {
+    PyErr_Format(PyExc_TypeError, "DLPack array of code %d with %d bits, which kernels do not take", t.code,
+                 t.bits);
+    return {};
+  }
+  PyCapsule_SetName(capsule.get(), used_name);
+  auto rank = static_cast<size_t>(t.rank);
+  std::vector<int64_t> shape(t.shape, t.shape + rank), strides;
+  if (t.strides) strides.assign(t.strides, t.strides + rank);
+  auto release = [m] {
+    // the deleters of most libraries release objects of Python
+    if (!Py_IsInitialized() || !m->deleter) return;
+    PyGILState_STATE state = PyGILState_Ensure();
+    m->deleter(m);
+    PyGILState_Release(state);
+  };
+  auto *data = static_cast<char *>(t.data) + t.byte_offset;
+  auto storage = Storage::adopt(data, true, std::move(release), {DeviceKind::cuda, index});
+  return PyRef(
+      wrap_tensor(default_result_class(), Tensor::over(std::move(storage), data, *dtype, shape, strides)));
+}
+
+PyObject *dlpack_capsule(const Tensor &t, PyObject *stream, bool is_versioned) {
+  bool is_gpu = t.device().kind == DeviceKind::cuda;
+  if (!t.writable() && !is_versioned)
+    return PyErr_Format(PyExc_BufferError, "DLPack before version 1 cannot say that memory is read-only");
+  if (stream != Py_None) {
+    int64_t number = PyLong_AsLongLong(stream);
+    if (PyErr_Occurred()) return nullptr;
+    if (!is_gpu) return PyErr_Format(PyExc_ValueError, "a tensor on the CPU has no stream");
+    if (number == int64_t{no_stream}) return PyErr_Format(PyExc_ValueError, "DLPack forbids stream 0");
+    if (number != no_order) {
+      CudaDevice &device = cuda_device(t.device().index);
+      device.enter();
+      device.memory().order(present_stream(device.index()), stream_of_number(number));
+    }
+  }
+  auto e = std::make_unique<Exported>();
+  e->tensor = t.detached();
+  e->shape.assign(t.shape().begin(), t.shape().end());
+  e->strides.assign(t.strides().begin(), t.strides().end());
+  DlTensor described{t.data(),
+                     is_gpu ? of_cuda : of_cpu,
+                     static_cast<int32_t>(t.device().index),
+                     static_cast<int32_t>(t.rank()),
+                     code_of(t.dtype()),
+                     static_cast<uint8_t>(item_size(t.dtype()) * 8),
+                     1,
+                     e->shape.data(),
+                     e->strides.data(),
+                     0};
+  e->managed = {described, e.get(), delete_managed};
+  e->versioned.context = e.get(), e->versioned.deleter = delete_versioned;
+  e->versioned.flags = t.writable() ? 0 : flag_read_only;
+  e->versioned.tensor = described;
+  t.storage().add_view();  // other code may write the memory from now on
+  PyObject *capsule = is_versioned ? PyCapsule_New(&e->versioned, versioned_name, drop_capsule)
+                                   : PyCapsule_New(&e->managed, unused_name, drop_capsule);
+  if (!capsule) {
+    t.storage().drop_view();
+    return nullptr;
+  }
+  static_cast<void>(e.release());
+  return capsule;
+}
+
+PyObject *dlpack_device(const Tensor &t) {
+  bool is_gpu = t.device().kind == DeviceKind::cuda;
+  return Py_BuildValue("(iI)", is_gpu ? of_cuda : of_cpu, t.device().index);
 }
 
 }  // namespace kw

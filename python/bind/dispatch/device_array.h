@@ -1,5 +1,6 @@
-// Arrays of other libraries on a GPU, by the CUDA array interface (version 3 of its description by Numba):
-// tensors over their memory, and the description of our own tensors. Copies nothing.
+// Arrays of other libraries on a GPU, by the CUDA array interface (version 3 of its description by Numba) or
+// by DLPack: tensors over their memory, and our own tensors for other libraries. Copies nothing. Arrays of
+// the host are read by NumPy (bind/dispatch/foreign).
 #pragma once
 
 #include "bind/dispatch/state.h"
@@ -14,5 +15,18 @@ PyRef tensor_of_cuda_array(PyObject *o);
 
 /// Returns the description of a tensor on a GPU; null with an AttributeError for others.
 PyObject *cuda_array_interface(const Tensor &t);
+
+/// Returns a tensor object over the memory of an object on a GPU that exports it, in the order of the stream
+/// of this thread. Returns null without an exception for other objects, and null with the exception that the
+/// object raised, or a TypeError for a dtype that operators do not have.
+PyRef tensor_of_dlpack(PyObject *o);
+
+/// Exports a tensor as a capsule, of DLPack 1 or of the versions before it. `stream`, of a GPU, will wait for
+/// the work on the tensor so far: a number as DLPack defines it, or None. Returns null with a BufferError for
+/// read-only memory that the version cannot express, and with a ValueError for a stream that does not fit the
+/// device.
+PyObject *dlpack_capsule(const Tensor &t, PyObject *stream, bool is_versioned);
+/// Returns (type, number) of the tensor's device.
+PyObject *dlpack_device(const Tensor &t);
 
 }  // namespace kw

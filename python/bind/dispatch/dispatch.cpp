@@ -417,7 +417,10 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   Entry entry{&body, {}, plan->workspace, plan->work};
   entry.out_extents.append(plan->out_extents);
   std::vector<Tensor> outputs = make_outputs(body, entry.out_extents, call);
-  RunResult r = run(body, entry.work, call.abi_words(entry));
+  CallWords words = call.abi_words(entry);
+  bool is_host = call.device.kind == DeviceKind::cpu;
+  if (!is_host) words.stream = stream_of_thread(call.device);
+  RunResult r = run(body, is_host || waits_for_host(body) ? entry.work : 0, words);
   if (!end_run(*k, body, call.extents, r)) return std::vector<Tensor>();
   return outputs;
 }

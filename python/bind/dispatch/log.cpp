@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bind/dispatch/raise.h"
 #include "bind/dispatch/state.h"
 
 namespace kw {
@@ -14,8 +15,10 @@ bool has_imported_logging() {
   return modules && PyDict_GetItemString(modules, "logging");
 }
 
-/// Gives a record to Python's logging. Returns false with an exception.
+/// Gives a record to Python's logging, or a warning with a code to its warnings. Returns false with an
+/// exception.
 bool emit(PyObject *logging, const LogRecord &r) {
+  if (r.warning) return issue_warning(*r.warning, {});
   const char *logger_name = r.area == LogArea::cache ? "kernelwright.cache" : "kernelwright.compile";
   PyRef logger(PyObject_CallMethod(logging, "getLogger", "s", logger_name));
   // a path may hold bytes that are no UTF-8

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "bind/dispatch/log.h"
+#include "runtime/cuda/cubins.h"
 #include "support/text.h"
 #include "transform/pass.h"
 
@@ -197,7 +198,8 @@ Request request_from_python(const py::dict &from) {
   if (from.contains("grain"))
     r.target.grain = static_cast<uint32_t>(enumerator<int>(field<int>(from, "grain"), 41, "grain"));
   r.backend = text_field(from, "backend");
-  if (r.backend != "llvm") refuse(cat("the back end '", r.backend, "' stores no code for machines"));
+  if (r.backend != (r.target.is_gpu() ? "cuda" : "llvm"))
+    refuse(cat("the back end '", r.backend, "' stores no code for machines"));
   return r;
 }
 
@@ -228,7 +230,7 @@ static py::object &callable() {
 
 /// Calls the recorder. Its exceptions end with a message: the call of the kernel goes on.
 static void call_recorder(const Request &r, const SourceText &source, const py::list &functions) {
-  if (!callable() || r.backend != "llvm") return;
+  if (!callable() || r.backend.starts_with("interp")) return;
   try {
     callable()(request_to_python(r), source_to_python(source), functions);
   } catch (py::error_already_set &error) {
@@ -275,8 +277,12 @@ PyObject *compile_recorded(PyObject *request, PyObject *source) {
   bool is_stored = false;
   try {
     py::gil_scoped_release released;
-    is_stored = process_jit().find(r) != nullptr;
-    if (!is_stored) process_jit().compile(r, text);
+    if (r.target.is_gpu()) {
+      warm_device(r, text, is_stored);
+    } else {
+      is_stored = process_jit().find(r) != nullptr;
+      if (!is_stored) process_jit().compile(r, text);
+    }
   } catch (const ResolvedError &e) {
     KernelPlace place{text.path, text.first_line, {}};
     for (const SourceText &callee : text.callees) place.callees.push_back({callee.path, callee.first_line});

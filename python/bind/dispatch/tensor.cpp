@@ -12,6 +12,7 @@
 #include "bind/dispatch/args.h"
 #include "bind/dispatch/device_array.h"
 #include "runtime/op_error.h"
+#include "support/text.h"
 
 namespace kw {
 
@@ -113,11 +114,39 @@ PyObject *tensor_to(PyObject *self, PyObject *args) {
   });
 }
 
+/// Exports the tensor: `_dlpack(stream, is_versioned)`.
+PyObject *tensor_dlpack(PyObject *self, PyObject *args) {
+  PyObject *stream = nullptr;
+  int is_versioned = 0;
+  if (!PyArg_ParseTuple(args, "Op", &stream, &is_versioned)) return nullptr;
+  return guarded([&] { return dlpack_capsule(as_tensor(self)->tensor, stream, is_versioned != 0); });
+}
+
+PyObject *tensor_dlpack_device(PyObject *self, PyObject *) { return dlpack_device(as_tensor(self)->tensor); }
+
 /// Returns a writable array for a write by the package itself, and counts the write.
 PyObject *tensor_for_write(PyObject *self, PyObject *) {
   return guarded([&]() -> PyObject * {
+    if (as_tensor(self)->tensor.device().kind != DeviceKind::cpu)
+      return PyErr_Format(PyExc_TypeError, "a tensor on a GPU has no array that can be written");
     as_tensor(self)->tensor.storage().note_write();
     return array_over(as_tensor(self)->tensor, true);
+  });
+}
+
+/// Copies the elements of an array of the same dtype and shape into the tensor, wherever it lies; counts as a
+/// write of its memory.
+PyObject *tensor_copy_from(PyObject *self, PyObject *array) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &t = as_tensor(self)->tensor;
+    Tensor from = tensor_over(array, "the array");
+    if (!from) return nullptr;
+    if (from.dtype() != t.dtype() || !std::ranges::equal(from.shape(), t.shape()))
+      throw_value_error(cat("an array of ", type_text(from.dtype(), from.shape()), " for a tensor of ",
+                            type_text(t.dtype(), t.shape())));
+    t.assign(from.to(t.device()));
+    t.storage().note_write();
+    return Py_NewRef(Py_None);
   });
 }
 
@@ -169,7 +198,10 @@ PyMethodDef methods[] = {
      "An array over the tensor's memory; read-only while a gradient needs the memory as it is (copy it to "
      "write)."},
     {"_to", tensor_to, METH_VARARGS, "A copy on a device, given by the number of its kind and its own."},
+    {"_dlpack", tensor_dlpack, METH_VARARGS, "A capsule of DLPack, for a stream or None."},
+    {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS, "The device in DLPack's numbers."},
     {"_for_write", tensor_for_write, METH_NOARGS, "A writable array; counts as a write of the memory."},
+    {"_copy_from", tensor_copy_from, METH_O, "Copies the elements of an array into the tensor."},
     {"_mark_viewed", tensor_mark_viewed, METH_NOARGS, "Says that other code may write the memory."},
     {"_from_array", tensor_from_array, METH_O | METH_CLASS, "A tensor over the memory of an array."},
     {"_as_class", tensor_as_class, METH_O | METH_CLASS, "The same tensor as an object of this class."},

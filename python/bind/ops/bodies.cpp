@@ -77,6 +77,13 @@ py::object own_array(py::object array) {
   return is_shared && py::hasattr(array, "copy") ? py::object(array.attr("copy")()) : array;
 }
 
+/// Returns what a kernel of Python gets for an input: an array over its memory, or of a device a tensor.
+PyObject *input_object(const Tensor &t, bool writable) {
+  if (!t) return Py_NewRef(Py_None);
+  if (t.device().kind == DeviceKind::cpu) return array_over(t, writable);
+  return wrap_tensor(default_result_class(), writable ? t.detached() : t.detached().read_only());
+}
+
 /// Runs a kernel that takes and returns arrays. Inputs that it may not write are read-only. A returned input
 /// array is that input.
 std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
@@ -84,7 +91,7 @@ std::vector<Tensor> run_on_arrays(py::handle function, const OpCall &call) {
   std::vector<PyObject *> arrays;
   std::vector<py::object> args = arguments(call, [&](const Tensor &t) -> py::object {
     bool writable = arrays.size() < may_write.size() && may_write[arrays.size()];
-    PyObject *array = t ? array_over(t, writable) : Py_NewRef(Py_None);
+    PyObject *array = input_object(t, writable);
     if (!array) throw py::error_already_set();
     arrays.push_back(array);
     return py::reinterpret_steal<py::object>(array);

@@ -157,7 +157,7 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
     py::list by(found.size());
     for (size_t i = 0; i < found.size(); ++i) {
       // no gradient: the outputs do not depend on this tensor
-      if (!found[i]) found[i] = Tensor::zeros(asked[i].dtype(), asked[i].shape());
+      if (!found[i]) found[i] = Tensor::zeros(asked[i].dtype(), asked[i].shape(), asked[i].device());
       by[i] = tensor_to_python(std::move(found[i]), types[i]);
     }
     return PyTuple_Pack(2, out.ptr(), by.ptr());

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, _core
+from .. import __version__, _core, cuda
 from ..warm.cache_entries import entries
 
 _optional = {  # packages: what needs them, and how to get them
@@ -46,12 +46,31 @@ def _cpu() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _gpu() -> str:
-    """Returns the NVIDIA driver's version, or "" without one."""
+def _gpus() -> tuple[str, str]:
+    """Returns what GPUs there are, or why there is none, and what is wrong with them, or ""."""
+    if why := cuda.why():
+        return f"none: {why}", ""
+    devices = [cuda.device(i) for i in range(cuda.device_count())]
+    told = ", ".join(f"{d.name} ({d.arch})" for d in devices)
+    driver = "{}.{}".format(*devices[0].driver)
+    return f"{told}; CUDA {driver}", _computes_on_gpu()
+
+
+def _computes_on_gpu() -> str:
+    """Compiles, runs and checks a small kernel on the first GPU; returns the problem, or ""."""
+    import numpy as np
+
+    from .. import debug
+    from ..kernel import kernel
+    from ..tensor import Tensor
+
+    text = "def probe(x):\n    for i in range(x.shape[0]):\n        x[i] = x[i] + 1\n    return x\n"
     try:
-        return Path("/sys/module/nvidia/version").read_text().strip()
-    except OSError:
-        return ""
+        with debug("cache=off"):
+            found = kernel(text)(Tensor(np.arange(5.0), device="cuda")).numpy()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "" if found.tolist() == [1, 2, 3, 4, 5] else f"a kernel computed {found.tolist()}"
 
 
 def _compiles() -> str:
@@ -83,6 +102,9 @@ def report() -> dict[str, Any]:
             problems.append(f"the shared cache {directory} is not used: {problem}; mend KW_CACHE_SHARED")
     if os.environ.get("KW_FROZEN") != "1" and (problem := _compiles()):
         problems.append(f"kernels cannot be compiled: {problem}")
+    gpus, gpu_problem = _gpus()
+    if os.environ.get("KW_FROZEN") != "1" and gpu_problem:
+        problems.append(f"kernels do not run on the GPU: {gpu_problem}")
     packages = {name: _version(name) for name in ("numpy", *_optional)}
     tools = {name: shutil.which(name) for names in _tools for name in names}
     missing = [
@@ -102,7 +124,7 @@ def report() -> dict[str, Any]:
         "cpu": _cpu(),
         "target": _core.target_class(),
         "threads": _core.threads(),
-        "gpu": f"NVIDIA driver {_gpu()}; kernels for GPUs are not available yet" if _gpu() else "none",
+        "gpu": gpus,
         "cache": {
             "directory": _core.cache_directory(),
             "entries": len(cached),

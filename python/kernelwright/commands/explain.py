@@ -33,24 +33,26 @@ def _explained(
             yield kernel, str(error) or type(error).__name__
 
 
-def explain_file(request: str, given: str = "") -> Iterator[tuple[str, bool]]:
+def explain_file(request: str, given: str = "", device: str = "") -> Iterator[tuple[str, bool]]:
     """Yields the text for each kernel, and whether it is an explanation rather than an error. Raises as
     `_explained`.
     """
     note = "" if given else "\n(for guessed arguments; give others by --args)"
-    for kernel, found in _explained(request, given, lambda k, args: k.explain(*args)):
+    for kernel, found in _explained(request, given, lambda k, args: k.explain(*args, device=device)):
         if isinstance(found, str):
             yield f"kernel {kernel.__qualname__}\n{found}{note}", False
         else:
             yield f"{found}{note}", True
 
 
-def write_page(request: str, given: str, output: str) -> int:
+def write_page(request: str, given: str, output: str, device: str = "") -> int:
     """Writes a page with the kernels of a file; returns the exit status. Raises as `_explained`, and
     OSError.
     """
     parts, worked = [], True
-    for kernel, found in _explained(request, given, lambda k, args: k.explain(*args, html=True)):
+    for kernel, found in _explained(
+        request, given, lambda k, args: k.explain(*args, html=True, device=device)
+    ):
         if isinstance(found, HtmlExplanation):
             parts.append(found.body)
         else:

@@ -21,14 +21,14 @@ Made = tuple[str, list[WarmedVersion], str, str]
 """What was asked for, the versions made, why some could not be made, and why they are not stored; or ""."""
 
 
-def warm_file(request: str, types: str, target: str) -> Iterator[Made]:
+def warm_file(request: str, types: str, target: str, device: str) -> Iterator[Made]:
     """Warms the kernels of a file: for the given types, else for those that their parameters are annotated
     with. Executes the file, not as `__main__`.
     """
     path, name = split_request(request)
     for kernel in kernels_of(path, name).values():
         try:
-            made = kernel.warmup(*split(types), target=target or None)
+            made = kernel.warmup(*split(types), target=target or None, device=device or None)
             yield kernel.__qualname__, made, "", _core.cache_problem()
         except Exception as error:
             yield kernel.__qualname__, [], str(error) or type(error).__name__, ""
@@ -52,7 +52,9 @@ def warm_manifest(path: str, targets: list[str], jobs: int) -> Iterator[Made]:
     """
     present = _core.target_class()
     work = [
-        {**entry, "target": present if target == "host" else target} if target else entry
+        {**entry, "target": present if target == "host" else target}
+        if target and not entry["target"].startswith("sm_")
+        else entry
         for entry in load(path)
         for target in targets or [""]
     ]
@@ -65,15 +67,17 @@ def warm_manifest(path: str, targets: list[str], jobs: int) -> Iterator[Made]:
         yield subject, made, answer.get("problem", ""), answer.get("not_stored", "")
 
 
-def warm(request: str, types: str, target: str, jobs: int = 0) -> int:
+def warm(request: str, types: str, target: str, device: str = "", jobs: int = 0) -> int:
     """Runs the command: prints what was made and what could not be; returns the exit status."""
     if request.endswith(".json") and types:
         raise WrongRequestError("--args is for files of Python: a manifest names the types itself")
+    if request.endswith(".json") and device:
+        raise WrongRequestError("--device is for files of Python: a manifest names its devices itself")
     targets = [name.strip() for name in target.split(",") if name.strip()]
     if request.endswith(".json"):
         made = warm_manifest(request, targets, jobs or len(os.sched_getaffinity(0)))
     else:
-        made = warm_file(request, types, ",".join(targets))
+        made = warm_file(request, types, ",".join(targets), device)
     failed = compiled = cached = 0
     not_stored = ""
     for subject, versions, problem, lost in made:

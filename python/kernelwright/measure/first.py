@@ -55,7 +55,7 @@ def first_times(kernel: Kernel, arguments: tuple[Any, ...]) -> tuple[float, floa
         try:
             with record(str(manifest)):
                 made = make_kernel(**_core.options_of(kernel))(_core.function_of(kernel))
-                _core.warm(made, arguments, {}, ["host"])
+                _core.warm(made, arguments, {}, ["host"], [])
         except (KernelError, OSError):
             return math.nan, math.nan
         (compiled, was_cached), (loaded, is_stored) = (_in_a_process(manifest, cache) for _ in range(2))

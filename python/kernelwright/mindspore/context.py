@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from .. import _core
+from .. import _core, cuda
 from ..errors import placeless_error
 from .missing import missing
 
@@ -18,8 +18,14 @@ _told = False
 
 
 def has_cuda_device() -> bool:
-    """Returns whether the system shows an NVIDIA device."""
-    return os.path.exists("/dev/nvidia0")
+    """Returns whether there is a GPU that kernels can run on."""
+    return cuda.available()
+
+
+def present_device() -> str:
+    """Returns where tensors are made: "cpu" or "cuda:N"."""
+    wanted = _decided or ("gpu" if _options["device_target"] == "GPU" else "cpu")
+    return f"cuda:{_options.get('device_id', 0)}" if wanted == "gpu" and has_cuda_device() else "cpu"
 
 
 def _device_error(why: str, help_text: str) -> Exception:
@@ -34,9 +40,8 @@ def decide_device(device: str | None) -> None:
     wanted = device or os.environ.get("KW_DEVICE") or None
     if wanted not in ("cpu", "gpu", None):
         raise _device_error(f"KW_DEVICE is '{wanted}', but must be cpu or gpu", "set KW_DEVICE=cpu")
-    if wanted == "gpu":
-        why = "kernels for CUDA devices are not available yet" if has_cuda_device() else "no CUDA device"
-        raise _device_error(why, "use --device cpu")
+    if wanted == "gpu" and not has_cuda_device():
+        raise _device_error(f"no CUDA device: {cuda.why()}", "use --device cpu")
     _decided = wanted
     if wanted:
         os.environ["KW_DEVICE"] = wanted  # for processes that the program starts
@@ -59,7 +64,8 @@ _known = frozenset(
 
 
 def set_context(**options: Any) -> None:
-    """Accepts MindSpore's options. For a device other than the CPU it prints one line to stderr.
+    """Accepts MindSpore's options. With the target GPU, tensors that are made from now on lie on the GPU of
+    `device_id`. For a device that is not here it prints one line to stderr.
 
     Raises ValueError for other options and values; then sets nothing.
     """
@@ -86,14 +92,11 @@ def set_context(**options: Any) -> None:
     _options.update(options)
     if "check_bprop" in options:
         _core.check_gradients(bool(options["check_bprop"]))
-    if target == "CPU" or _decided == "cpu" or _told:
+    if target == "CPU" or _decided == "cpu" or _told or (target == "GPU" and has_cuda_device()):
         return
     _told = True
-    if target == "GPU" and has_cuda_device():
-        print("CUDA devices are not available yet: running on the CPU", file=sys.stderr)
-    else:
-        kind = "CUDA" if target == "GPU" else target
-        print(f"no {kind} device: running on the CPU", file=sys.stderr)
+    kind = "CUDA" if target == "GPU" else target
+    print(f"no {kind} device: running on the CPU", file=sys.stderr)
 
 
 def get_context(attr_key: str) -> Any:
@@ -108,5 +111,5 @@ def __getattr__(name: str) -> Any:
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """Same as set_context(device_target=…)."""
-    set_context(device_target=device_target)
+    """Same as set_context(device_target=…, device_id=…)."""
+    set_context(device_target=device_target, **({} if device_id is None else {"device_id": device_id}))

@@ -8,6 +8,7 @@ from typing import Any
 from .. import _core
 from ..argument_types import signature
 from ..capture import identity_of
+from ..cuda import find_nvrtc
 from ..source import code_of_text
 from .recording import FORMAT, ManifestError, bytecode, options_of
 from .warmup import BODIES, WarmedVersion
@@ -71,6 +72,9 @@ def compile_entry(entry: dict[str, Any]) -> list[WarmedVersion]:
         if entry["body"] not in BODIES:
             raise ManifestError(f"'{entry['body']}' is no body of a kernel")
         body = BODIES.index(entry["body"])
+        is_device = str(entry["target"]).startswith("sm_")
+        if is_device:
+            find_nvrtc()
         request = {
             "name": entry["kernel"],
             "identity": _identity(entry),
@@ -79,10 +83,10 @@ def compile_entry(entry: dict[str, Any]) -> list[WarmedVersion]:
             "outs": entry.get("outs", []),
             "out_aliases": entry.get("out_aliases", []),
             "target": entry["target"],
-            "backend": "llvm",
+            "backend": "cuda" if is_device else "llvm",
             **({"grain": entry["grain"]} if "grain" in entry else {}),
         }
-        for number in (0, 1) if body == 0 else (body,):
+        for number in (0, 1) if body == 0 and not is_device else (body,):
             request["options"] = options_of(entry, number)
             row = _core.compile_recorded(request, entry["source"])
             made.append(WarmedVersion(entry["kernel"], entry["target"], BODIES[number], *row))

@@ -11,6 +11,7 @@ from typing import Any
 from .. import _core
 from .._core import Kernel
 from ..argument_types import ArgumentTypeError, annotated_type, example
+from ..cuda import find_nvrtc
 
 BODIES = ("main", "plain", "overlapping")
 """The bodies of a version, in the order of the core."""
@@ -113,13 +114,24 @@ def arguments_of(
     return positional, by_name | _annotated_rest(kernel, len(positional), by_name, what)
 
 
+def _names(given: str | Iterable[str] | None) -> list[str]:
+    names = given.split(",") if isinstance(given, str) else list(given or ())
+    return [name.strip() for name in names]
+
+
 def warmup(
-    kernel: Kernel, args: tuple[Any, ...], keywords: Mapping[str, Any], target: str | Iterable[str] | None
+    kernel: Kernel,
+    args: tuple[Any, ...],
+    keywords: Mapping[str, Any],
+    target: str | Iterable[str] | None,
+    device: str | Iterable[str] | None = None,
 ) -> list[WarmedVersion]:
     """Compiles a kernel for types of arguments, given as texts, as example arrays or by annotations, and
     stores it in the disk cache. Runs nothing.
     """
     positional, by_name = arguments_of(kernel, args, keywords, "warmup")
-    targets = target.split(",") if isinstance(target, str) else list(target or ["host"])
-    made = _core.warm(kernel, positional, by_name, [name.strip() for name in targets])
+    devices = _names(device)
+    if devices:
+        find_nvrtc()
+    made = _core.warm(kernel, positional, by_name, _names(target) or ([] if devices else ["host"]), devices)
     return [WarmedVersion(kernel.__name__, *row) for row in made]

@@ -474,10 +474,22 @@ Result cuMemsetD8Async(unsigned long long memory, unsigned char value, size_t by
   return success;
 }
 
+/// Returns the library that a text of the stand-in's NVRTC holds; "" for others.
+static std::string library_of_text(const char *text) {
+  const std::string head = "// library of the host\n";
+  std::string out;
+  if (std::strncmp(text, head.c_str(), head.size()) != 0) return out;
+  for (const char *p = text + head.size(); p[0] && p[1]; p += 2)
+    out += static_cast<char>((p[0] - 'a') << 4 | (p[1] - 'a'));
+  return out;
+}
+
 /// The machine code of the stand-in is a library of the host (nvrtc.cpp).
 Result cuLibraryLoadData(Library **library, const void *code, int *, void **, unsigned, int *, void **,
                          unsigned) {
   if (Result r = begin("cuLibraryLoadData")) return r;
+  std::string from_text = library_of_text(static_cast<const char *>(code));
+  if (!from_text.empty()) code = from_text.data();
   const auto *head = static_cast<const Elf64_Ehdr *>(code);
   if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_machine != EM_X86_64) return invalid_image;
   size_t size = head->e_shoff + size_t{head->e_shentsize} * head->e_shnum;
@@ -504,10 +516,12 @@ Result cuLibraryGetKernel(Function **kernel, Library *library, const char *name)
   return success;
 }
 Result cuKernelGetFunction(Function **function, Function *kernel) {
-  // code for sm_90 runs on 9.x from 9.0 on
+  // code for sm_90 runs on 9.x from 9.0 on, and PTX for 9.0 on all that is newer
   int capability = capabilities()[static_cast<size_t>(present ? present->device : 0)];
-  int made_for = std::atoi(static_cast<Library *>(kernel->library)->machine.c_str() + 3);
-  if (capability / 10 != made_for / 10 || capability < made_for) return no_binary;
+  const std::string &machine = static_cast<Library *>(kernel->library)->machine;
+  bool is_ptx = machine.rfind("compute_", 0) == 0;
+  int made_for = std::atoi(machine.c_str() + machine.find('_') + 1);
+  if ((!is_ptx && capability / 10 != made_for / 10) || capability < made_for) return no_binary;
   *function = kernel;
   return present ? begin("cuKernelGetFunction") : invalid_context;
 }

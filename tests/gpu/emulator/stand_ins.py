@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUILT = HERE.parents[2] / "build" / "emulated"
-SOURCES = ("build.py", "driver.cpp", "memory.cpp", "memory.h", "nvrtc.cpp", "shim.inc")
+SOURCES = ("stand_ins.py", "driver.cpp", "memory.cpp", "memory.h", "nvrtc.cpp", "shim.inc")
 COMMON = ("-O1", "-g1", "-std=c++20", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wl,--build-id")
 
 

@@ -59,7 +59,7 @@ def test_a_kernel_becomes_an_operator() -> None:
     assert kw.ops.show("test::scale") == (
         "test::scale(x, k: float = 2.0) -> output\n"
         f"  defined at {__file__}:{line}\n"
-        f"  kernel JitLoop on CPU, from {__file__}:{line}\n"
+        f"  kernel JitLoop on any device, from {__file__}:{line}\n"
         f"  gradient py_bprop, from {__file__}:{line}"
     )
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import _core
 from ...tensor import Tensor as _Tensor
-from ...tensor import operator
+from ...tensor import operator, place
+from ..context import present_device
 from . import dtype as mstype
 
 
@@ -90,6 +91,12 @@ def _method(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _moved(made: Any) -> Any:
+    """Returns a tensor on the device of the context."""
+    device = present_device()
+    return made if device == made.device else made._to(*place(device))
+
+
 class Tensor(_Tensor):
     """`Tensor(data)`, `Tensor(data, dtype)`; `Tensor(shape=[4, None], dtype=…)` stands for any extent."""
 
@@ -102,10 +109,10 @@ class Tensor(_Tensor):
             known = [1 if e is None or e < 0 else e for e in np.atleast_1d(np.array(shape, object))]
             made = _core.Tensor.__new__(cls, np.zeros(known, np.dtype(dtype or np.float32)))
             made.declared_shape = tuple(-1 if e is None else e for e in shape)
-            return made
+            return made  # it stands for a type, and nothing reads it
         if input_data is None:
             raise TypeError("For Tensor, there is no data: give input_data, or shape and dtype")
-        return _core.Tensor.__new__(cls, _from_data(input_data, dtype))
+        return _moved(_core.Tensor.__new__(cls, _from_data(input_data, dtype)))
 
     @property
     def dtype(self) -> Any:
@@ -120,13 +127,15 @@ class Tensor(_Tensor):
         return self.itemsize * self.size
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
-        """Returns an array over the tensor's memory; read-only while gradients need the memory as it is."""
+        """Returns an array over the tensor's memory, read-only while gradients need the memory as it is; of a
+        tensor on a GPU a copy.
+        """
         return self.numpy()  # type: ignore[no-any-return]
 
     @classmethod
     def from_numpy(cls, array: np.ndarray[Any, Any]) -> Any:
-        """Returns a tensor over the memory of an array."""
-        made = cls._from_array(array)
+        """Returns a tensor over the memory of an array; on a GPU over a copy."""
+        made = _moved(cls._from_array(array))
         made._mark_viewed()  # whoever has the array may write it, so gradients keep copies
         return made
 
@@ -185,7 +194,13 @@ class Tensor(_Tensor):
             raise RuntimeError("a tensor that gradients go through cannot be written by index")
         if isinstance(value, _Tensor):
             value._check_leaving()
-        self._for_write()[index] = value.numpy() if isinstance(value, _core.Tensor) else value
+        given = value.numpy() if isinstance(value, _core.Tensor) else value
+        if self.device == "cpu":
+            self._for_write()[index] = given
+            return
+        array = self.numpy()
+        array[index] = given
+        self._copy_from(array)
 
     def assign_value(self, value: Any) -> Any:
         """Copies the value of another tensor to this one. No gradient passes, as in MindSpore."""
@@ -202,7 +217,10 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
             raise RuntimeError(f"{name}_ writes a tensor that gradients go through")
         found = binary(name)(self, other).astype(self.dtype)
         found._check_leaving()
-        np.copyto(self._for_write(), found.numpy())
+        if self.device == "cpu":
+            np.copyto(self._for_write(), found.numpy())
+        else:
+            self._copy_from(np.ascontiguousarray(np.broadcast_to(found.numpy(), self.shape)))
         return self
 
     return method

@@ -1,0 +1,182 @@
+"""The built-in operators, and gradients through them, on the emulated GPU: the bits of the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from device import Device
+
+import kernelwright as kw
+
+f32 = np.float32
+
+
+def some(*shape: int, dtype: Any = f32, seed: int = 1, low: float = -2, high: float = 2) -> Any:
+    return np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
+
+
+A, B, ROW, POSITIVE = some(3, 4), some(3, 4, seed=2), some(4, seed=3), some(3, 4, low=0.1)
+LABELS, IDS = np.array([0, 3, 1], np.int32), np.array([2, 0, 2], np.int64)
+IMAGE, FILTER = some(2, 3, 5, 5), some(4, 3, 3, 3, seed=5)
+
+# name: (arrays, attributes), several of them where the operator has several ways
+CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    **{
+        name: [((x,), {}) for x in (A, some(), some(0, 3), some(2, 3, dtype=np.float16))]
+        for name in "abs cos erf exp floor gelu identity neg relu sigmoid sign sin tanh".split()
+    },
+    **{name: [((POSITIVE,), {})] for name in ("log", "sqrt")},
+    **{name: [((A,), {})] for name in ("ones_like", "zeros_like")},
+    **{
+        name: [((A, B), {}), ((A, ROW), {}), ((some(4, 1), some(3)), {}), ((IDS, LABELS), {})]
+        for name in "add div equal floor_div less less_equal maximum minimum mod mul not_equal sub".split()
+    },
+    "pow": [((POSITIVE, B), {})],
+    "argmax": [((A,), {}), ((A,), {"axis": 0})],
+    "broadcast_to": [((ROW,), {"shape": [3, 4]})],
+    "cast": [((A,), {"dtype": np.dtype(np.float64)}), ((A,), {"dtype": np.dtype(np.int32)})],
+    "concat": [(((A, B),), {}), (((A, B, A),), {"axis": 1})],
+    "conv2d": [((IMAGE, FILTER), {}), ((IMAGE, FILTER), {"stride": [2], "pad": [1]})],
+    "conv2d_by_weights": [((IMAGE, some(2, 4, 3, 3)), {"shape": [4, 3, 3, 3]})],
+    "conv2d_by_x": [((some(2, 4, 3, 3), FILTER), {"shape": [2, 3, 5, 5]})],
+    "cross_entropy": [((A, LABELS), {}), ((A, LABELS), {"reduction": "sum"})],
+    "gather": [((A, IDS), {}), ((A, IDS), {"axis": 1})],
+    "layernorm": [((A, ROW, some(4, seed=9)), {})],
+    "log_softmax": [((A,), {}), ((A,), {"axis": 0})],
+    "softmax": [((A,), {}), ((A,), {"axis": 0})],
+    "matmul": [((A, B.T.copy()), {}), ((A, B), {"transpose_b": True}), ((some(2, 3, 4), some(2, 4, 5)), {})],
+    **{
+        name: [((A,), {}), ((A,), {"axes": [0]}), ((A,), {"axes": [1], "keep_dims": True})]
+        for name in ("max", "mean", "min", "sum")
+    },
+    "maxpool2d": [((IMAGE,), {"size": [2]}), ((IMAGE,), {"size": [3], "stride": [2], "pad": [1]})],
+    "maxpool2d_grad": [((some(1, 1, 2, 2), some(1, 1, 1, 1), some(1, 1, 1, 1)), {"size": [2]})],
+    "narrow": [((A,), {"axis": 1, "first": 1, "count": 2})],
+    "nll_rows": [((A, LABELS), {})],
+    "nll_rows_grad": [((A, LABELS, some(3)), {})],
+    "one_hot": [((LABELS,), {"depth": 4})],
+    "reshape": [((A,), {"shape": [4, 3]}), ((A.T,), {"shape": [12]})],
+    "scatter_add": [((A, IDS, some(3, 4, seed=7)), {})],
+    "select": [((A > 0, A, B), {})],
+    "transpose": [((A,), {}), ((some(2, 3, 4),), {"axes": [1, 2, 0]})],
+}
+NO_GRADIENT = ("argmax", "one_hot", "maxpool2d_grad", "nll_rows_grad", "conv2d_by_weights", "conv2d_by_x")
+
+
+def moved(values: Any, where: str) -> Any:
+    if isinstance(values, tuple):
+        return tuple(moved(v, where) for v in values)
+    return kw.Tensor(values, device=where)
+
+
+def bits(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, (tuple, list)):
+        return tuple(bits(v) for v in value)
+    array = value.numpy()
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
+    return (array.dtype.name, array.shape, array.tobytes())
+
+
+def test_every_operator_has_a_case() -> None:
+    assert {f"kw::{name}" for name in CASES} == set(kw.ops.list("kw"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name: str, device: Device) -> None:
+    op = kw.ops.get(name)
+    for arrays, attributes in CASES[name]:
+        found, expected = (op(*moved(arrays, where), **attributes) for where in ("cuda", "cpu"))
+        results = found if isinstance(found, tuple) else (found,)
+        assert all(r.device == "cuda:0" for r in results)
+        assert bits(found) == bits(expected), f"{name} {attributes}"
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in NO_GRADIENT])
+def test_gradients(name: str, device: Device) -> None:
+    """By each float input, of the sum of the first output."""
+    op = kw.ops.get(name)
+    for arrays, attributes in CASES[name]:
+        flat = arrays[0] if isinstance(arrays[0], tuple) else arrays
+        wrt = [i for i, a in enumerate(flat) if np.asarray(a).dtype.kind == "f"]
+
+        def loss(*tensors: Any, given: Any = arrays, more: Any = attributes) -> Any:
+            out = op(tensors, **more) if isinstance(given[0], tuple) else op(*tensors, **more)
+            return (out[0] if isinstance(out, tuple) else out).sum()
+
+        if not wrt or loss(*moved(tuple(flat), "cpu")).numpy().dtype.kind != "f":
+            continue
+        found, expected = (kw.grad(loss, wrt)(*moved(tuple(flat), where)) for where in ("cuda", "cpu"))
+        assert bits(found) == bits(expected), f"{name} {attributes}"
+
+
+def test_arithmetic(device: Device) -> None:
+    t, u = moved((A, B), "cuda")
+    for found, expected in (
+        (2 * t / 4 + 1, 2 * A / 4 + 1),
+        (1 - t, 1 - A),
+        (-abs(t), -abs(A)),
+        (t**2, A**2),
+        (t > u, A > B),
+        (t @ u.T, A @ B.T),
+        (t[1], A[1]),
+        (t[:, 1:3], A[:, 1:3]),
+        (t[::-1], A[::-1]),
+        (t.sum(1), A.sum(1)),
+        (t.astype(np.float64), A.astype(np.float64)),
+    ):
+        assert found.device == "cuda:0"
+        np.testing.assert_allclose(found.numpy(), expected, 2e-6, 2e-6)
+    with pytest.raises(
+        ValueError, match="tensors of one call must lie on one device, but got CUDA:0 and CPU"
+    ):
+        t + B
+
+
+def test_gradients_of_gradients(device: Device) -> None:
+    def cubed(x: Any) -> Any:
+        return (x * x * x).sum()
+
+    second = kw.grad(lambda x: kw.grad(cubed)(x).sum())
+    np.testing.assert_allclose(second(moved(A, "cuda")).numpy(), 6 * A, 1e-5)
+
+
+def test_own_kernels_are_operators_with_gradients(device: Device) -> None:
+    @kw.kernel
+    def cube(x):
+        y = output_tensor(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            y[i] = x[i] * x[i] * x[i]
+        return y
+
+    op = kw.register_op("test::cube_on_devices", cube, bprop=lambda x, out, dout: (dout * 3 * x * x,))
+    try:
+        x = some(5)
+        assert op(moved(x, "cuda")).device == "cuda:0"
+        by = kw.grad(lambda t: op(t).sum())(moved(x, "cuda"))
+        assert by.device == "cuda:0"
+        np.testing.assert_allclose(by.numpy(), 3 * x * x, 1e-5)
+    finally:
+        kw.remove_op("test::cube_on_devices")
+
+
+def test_functions_of_arrays_get_copies(device: Device) -> None:
+    """What they return, and what they write in place, goes back to the device."""
+    seen: list[Any] = []
+
+    def halved(a: Any) -> Any:
+        seen.append(type(a))
+        return a / 2
+
+    op = kw.register_op("test::halved_on_devices", halved, bprop=lambda a, out, dout: (dout / 2,))
+    try:
+        with pytest.warns(kw.KernelWarning, match="W505"):
+            found = op(moved(A, "cuda"))
+        assert found.device == "cuda:0" and seen == [np.ndarray]
+        np.testing.assert_array_equal(found.numpy(), A / 2)
+        by = kw.grad(lambda t: op(t).sum())(moved(A, "cuda"))
+        np.testing.assert_array_equal(by.numpy(), np.full_like(A, 0.5))
+    finally:
+        kw.remove_op("test::halved_on_devices")

@@ -1,0 +1,144 @@
+"""Warm-up for GPUs that are not there: a cache made without a driver serves a process without NVRTC."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stand_ins
+
+PROGRAM = """\
+import numpy as np
+import kernelwright as kw
+
+@kw.kernel
+def scaled(a: "f64[:]", s: "float"):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * s
+    return c
+
+@kw.kernel
+def until(a: "f64[:]", limit: "float"):
+    while a[0] > limit:
+        for i in range(a.shape[0]):
+            a[i] = a[i] / 2
+    return a
+
+if __name__ == "__main__":
+    t = kw.Tensor(np.ones(3), device="cuda")
+    print(scaled(t, 2.0).numpy().tolist(), until(scaled(t, 8.0), 1.5).numpy().tolist())
+    print(scaled.stats().compiles, until.stats().compiles)
+"""
+NOWHERE = "/nowhere/libnothing.so"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    (tmp_path / "program.py").write_text(PROGRAM)
+
+    def run(*command: str, **environment: str) -> str:
+        given = {"KW_CACHE_DIR": str(tmp_path / "cache"), **stand_ins.environment(), **environment}
+        done = subprocess.run(
+            [sys.executable, *command],
+            env={**os.environ, **given},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_a_warm_cache_needs_no_nvrtc(run: Any) -> None:
+    said = run(
+        "-m", "kernelwright", "warmup", "program.py", "--device", "sm_80,sm_90,sm_100", KW_LIBCUDA=NOWHERE
+    )
+    lines = said.splitlines()
+    assert [line.split()[1:4] for line in lines[:-1]] == [
+        [device, "main", kernel] for kernel in ("scaled", "until") for device in ("sm_80", "sm_90", "sm_100")
+    ]
+    assert lines[-1].startswith("6 compiled, 0 in the cache, 0 not made; ")
+    again = run(
+        "-m", "kernelwright", "warmup", "program.py", "--device", "sm_80,sm_90,sm_100", KW_LIBCUDA=NOWHERE
+    )
+    assert again.splitlines()[-1].startswith("0 compiled, 6 in the cache, 0 not made; ")
+    expected = "[2.0, 2.0, 2.0] [1.0, 1.0, 1.0]\n0 0\n"
+    assert run("program.py", KW_NVRTC=NOWHERE, KW_FROZEN="1") == expected
+    assert run("program.py", KW_NVRTC=NOWHERE, KW_FROZEN="1", KW_EMULATOR_DEVICES="80") == expected
+
+
+def test_what_was_recorded_on_a_device_serves_another_machine(run: Any, tmp_path: Path) -> None:
+    run("program.py", KW_RECORD="made.json", KW_CACHE_DIR=str(tmp_path / "other"))
+    entries = json.loads((tmp_path / "made.json").read_text())["versions"]
+    assert {entry["target"] for entry in entries} == {"sm_90"}
+    said = run("-m", "kernelwright", "warmup", "made.json", KW_LIBCUDA=NOWHERE)
+    assert said.splitlines()[-1].startswith("2 compiled, 0 in the cache, 0 not made; ")
+    assert run("program.py", KW_NVRTC=NOWHERE, KW_FROZEN="1").endswith("\n0 0\n")
+
+
+def test_wrong_devices(run: Any, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelwright", "warmup", "program.py", "--device", "sm_91"],
+        env={**os.environ, "KW_CACHE_DIR": str(tmp_path / "cache")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "there is no GPU architecture 'sm_91'; there are: sm_80, sm_86, sm_89, sm_90" in done.stderr
+    assert run("-c", "import kernelwright.commands.warmup as w\ntry:\n    w.warm('m.json', '', '', 'sm_90')\n"
+               "except Exception as e:\n    print(e)") == (
+        "--device is for files of Python: a manifest names its devices itself\n"
+    )  # fmt: skip
+
+
+def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
+    """Registers are known once a kernel is compiled; no device is needed."""
+    asked = ("-m", "kernelwright", "explain", "program.py", "--device", "sm_90", "--args")
+    said = run(*asked, "f64[8],3.0", KW_LIBCUDA=NOWHERE)
+    assert "  device      sm_90\n  launches    scaled_0: blocks of 256 threads, not compiled yet\n" in said
+    assert "i in range(a.shape[0]): grid, a thread for each iteration, 256 in a block\n" in said
+    assert "until_1: blocks of 256 threads, not compiled yet\n" in said
+    assert "  steps       grid i by 256\n" in said
+    (tmp_path / "serial.py").write_text(
+        "import kernelwright as kw\n\n@kw.kernel\ndef prefix(a):\n    for i in range(1, a.shape[0]):\n"
+        "        a[i] = a[i - 1] + a[i]\n    return a\n"
+    )
+    said = run("-m", "kernelwright", "explain", "serial.py", "--device", "sm_80", "--args", "f64[8]")
+    assert "prefix_0: blocks of 1 threads, not compiled yet\n" in said
+    assert "one thread: no loop is parallel whose bounds the host knows\n" in said
+
+
+def test_explain_knows_what_real_nvrtc_made(tmp_path: Path) -> None:
+    """The assembler's figures come with the cache."""
+    import nvrtc
+
+    if not nvrtc.is_here():
+        pytest.skip("libnvrtc.so.13 or .12 was not found")
+    program = (
+        "from program import scaled\nscaled.warmup(device='sm_90')\n"
+        "v = scaled.explain('f64[:]', 'float', device='sm_90').versions[0]\nprint(v.launches)\n"
+    )
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environment = {k: v for k, v in os.environ.items() if k not in ("KW_NVRTC", "KW_LIBCUDA")}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environment, "KW_CACHE_DIR": str(tmp_path / "cache")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = re.match(r"\(Launch\(name='scaled_0', threads=256, registers=(\d+), spilled=0\),\)", done.stdout)
+    assert found and 4 < int(found[1]) < 64
