@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Sequence
 
-from .bench import Result, Share
+from .bench import WHOLE, Result, Share
 from .tables import duration, significant
 from .timing import Timing
 
@@ -25,7 +25,7 @@ def share_text(share: Share | None) -> str:
         if math.isnan(share.rate)
         else [f"{share.limit}, {significant(share.rate / 1e9)} {unit}"]
     )
-    if share.of_limit > 1.005:
+    if share.of_limit > WHOLE:
         about.append("disturbed: measure again")
     return f"{text} of the limit ({'; '.join(about)})"
 

@@ -16,7 +16,7 @@ import pytest
 
 import kernelwright as kw
 from kernelwright.errors import KernelError
-from kernelwright.measure import first, limits
+from kernelwright.measure import bench, first, limits
 from kernelwright.measure.bench import Peer, Result, Share, Work
 from kernelwright.measure.copies import copied
 from kernelwright.measure.limits import best_rate, memory_movers
@@ -333,3 +333,15 @@ def test_a_failed_compilation_is_not_counted() -> None:
     with pytest.raises(KernelError):
         wrong(np.ones(3))
     assert (wrong.stats().calls, wrong.stats().compiles) == (1, 0)
+
+
+def test_a_share_above_the_whole_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to three times: then the last one counts, or the kernel is the limit."""
+    shares = iter([1.2, 1.01, 0.9, 1.5, 1.4, 1.3, 0.5, 1.2, 1.2, 1.1])
+    timing, work = Timing(1.0, 0.9, 1.1, 0.9, 3), Work(0, 0, 0, 0, 0, 0, False, False)
+    call = Candidate(lambda: None, None, None)
+    monkeypatch.setattr(bench, "_measured", lambda *_: (timing, Share(next(shares), "memory", 1.0)))
+    found = [bench._run_times(call, work, 1, 0.1)[1] for _ in range(4)]
+    assert [(s.of_limit, s.rate) for s in found if s] == [(0.9, 1), (1.3, 1), (0.5, 1), (1, 1.1)]
+    monkeypatch.setattr(bench, "_measured", lambda *_: (timing, None))
+    assert bench._run_times(call, work, 1, 0.1) == (timing, None)
