@@ -105,6 +105,7 @@ std::vector<Tensor> without_gradient(const Node &n) {
   node->number = next_number++;
   node->recorder = n.recorder;
   std::vector<Tensor> out;
+  node->output_count = static_cast<uint32_t>(n.saved.size());
   for (uint32_t i = 0; i < n.saved.size(); ++i) {
     out.push_back(n.saved[i] ? n.saved[i].detached() : Tensor());
     node->output_types.push_back(out[i] ? TensorType{out[i].dtype(), out[i].shape()} : TensorType{});
@@ -129,7 +130,7 @@ class Backward {
     }
     uint32_t count = 0;
     for (NodeState &stop : states_)
-      stop.first_sum = std::exchange(count, count + static_cast<uint32_t>(stop.node->output_types.size()));
+      stop.first_sum = std::exchange(count, count + stop.node->output_count);
     sums_.resize(count);
     for (const Tensor &t : wrt)
       if (Sum *sum = sum_of(t)) sum->is_wanted = true;
@@ -200,9 +201,9 @@ class Backward {
   void step(NodeState &stop) {
     const std::shared_ptr<Node> &n = stop.node;
     std::vector<Tensor> grads;
-    grads.reserve(n->output_types.size());
+    grads.reserve(n->output_count);
     bool any = false;
-    for (size_t i = 0; i < n->output_types.size(); ++i) {
+    for (size_t i = 0; i < n->output_count; ++i) {
       Sum &sum = sums_[stop.first_sum + i];
       any |= !!sum.value;
       grads.push_back(sum.is_wanted ? sum.value : std::move(sum.value));
@@ -357,7 +358,6 @@ Tensor make_variable(const Tensor &t) {
     check_fresh(t, t.storage().writes());
     node->call.inputs = {with_same_history(t)};
   }
-  node->output_types = {{t.dtype(), t.shape()}};
   node->writes = count_writes(node->call.inputs);
   node->number = next_number++;
   Tensor variable = t.detached();
@@ -401,7 +401,7 @@ bool is_recorded(const OpCall &call) {
 }
 
 Recording::Recording(const OpCall &call, bool runs_python) : Recording() {
-  writes_ = count_writes(call.inputs);
+  writes_ = count_writes(call.inputs, 2);  // room for those of outputs that the gradient saves
   if (has_no_gradient(*call.op) || !call.op->grad->saves_inputs) return;
   if (runs_python) pinned_.reserve(call.inputs.size());
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -422,17 +422,18 @@ void Recording::finish(OpCall finished, std::vector<Tensor> &outputs, std::vecto
   node->recorder = present_recorder();
   OpCall &call = node->call;
   call = std::move(finished);
-  node->writes = count_writes(call.inputs, outputs.size());
-  for (Tensor &out : outputs)
-    for (size_t i = 0; i < call.inputs.size(); ++i)
-      if (out.is(call.inputs[i]) && !Storage::written_between(writes_[i], node->writes[i]))
-        out = out.detached();
+  node->writes = std::move(writes_);  // so far those before the run
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const Tensor &input = call.inputs[i];
-    if (input) check_fresh(input, writes_[i]);
-    if (!Storage::written_between(writes_[i], node->writes[i])) continue;
-    node->written = input_name(call, i);
-    input.storage().note_recorded_write(node->number);
+    uint64_t after = writes_into(input), before = std::exchange(node->writes[i], after);
+    if (Storage::written_between(before, after)) {
+      node->written = input_name(call, i);
+      input.storage().note_recorded_write(node->number);
+    } else {
+      for (Tensor &out : outputs)
+        if (out.is(input)) out = out.detached();
+    }
+    if (input) check_fresh(input, before);
   }
   bool has_gradient = !has_no_gradient(*call.op);
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -448,11 +449,12 @@ void Recording::finish(OpCall finished, std::vector<Tensor> &outputs, std::vecto
     node->writes[i] = writes_into(input);
   }
   bool saves_outputs = has_gradient && call.op->grad->saves_outputs;
-  node->output_types.reserve(outputs.size());
+  node->output_count = static_cast<uint32_t>(outputs.size());
+  if (outputs.size() > 1)
+    for (const Tensor &out : outputs) node->output_types.push_back({out.dtype(), out.shape()});
   if (saves_outputs) node->saved_outputs.reserve(outputs.size());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const Tensor &out = outputs[i];
-    node->output_types.push_back({out.dtype(), out.shape()});
     // without history, which would keep this node alive forever
     if (saves_outputs) pin(node->saved_outputs.emplace_back(out.detached()));
     // non-float outputs of an operator without a gradient do not depend differentiably on its inputs

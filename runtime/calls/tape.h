@@ -54,7 +54,8 @@ struct Node {
   std::shared_ptr<Storage> variable{};  ///< memory of the variable that the node stands for, if it does
   size_t pinned_inputs = 0;          ///< the first inputs whose memory is pinned, like all other saved memory
   uint64_t pinned_by_variables = 0;  ///< bit set: those of them that the nodes of variables pin
-  std::vector<TensorType> output_types;
+  uint32_t output_count = 1;
+  std::vector<TensorType> output_types;  ///< of several outputs; the only one has a gradient if its call has
   std::vector<uint64_t> writes;  ///< of inputs, then saved outputs, then `saved`, when it was recorded
   std::string written;           ///< name of an input that the kernel itself wrote, or ""
   uint64_t number = 0;           ///< grows with time: later calls have greater numbers

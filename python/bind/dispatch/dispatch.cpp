@@ -414,7 +414,8 @@ std::optional<std::vector<Tensor>> fast_call(PyObject *kernel, std::span<const T
   PlanPin held(plan);
   ++k->stats.calls;  // other calls pass through kernel_vectorcall
   const LoadedKernel &body = plan->body();
-  Entry entry{&body, {}, plan->workspace, plan->work};
+  Entry entry;  // not in braces, which would zero its 2 KB
+  entry.kernel = &body, entry.workspace = plan->workspace, entry.work = plan->work;
   entry.out_extents.append(plan->out_extents);
   std::vector<Tensor> outputs = make_outputs(body, entry.out_extents, call);
   CallWords words = call.abi_words(entry);

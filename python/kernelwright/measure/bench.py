@@ -29,8 +29,8 @@ _ATTEMPTS = 3
 """How often runs are measured until their share of the limit is possible. Chosen."""
 
 _MOST_OVER_LIMIT = 1.15
-"""A kernel may be that much faster than the loops of the limit, whose arrays lie elsewhere in the caches: 1.08
-was seen where the parts of two threads just fit theirs. More is a disturbed measurement.
+"""A kernel may be that much faster than the loops of the limit, whose arrays lie elsewhere in the caches:
+1.08 was seen where the parts of two threads just fit theirs. More is a disturbed measurement.
 """
 
 _LEAST_OVER_CALL = 3.0
