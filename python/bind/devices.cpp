@@ -1,38 +1,34 @@
-// Binds runtime/cuda.
+// Functions of the C interface: each costs an import a hundredth of what one of pybind11's does.
 #include "bind/devices.h"
-
-#include <pybind11/stl.h>
 
 #include "bind/dispatch/state.h"
 #include "codegen/cuda/nvrtc.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/faults.h"
 
-namespace py = pybind11;
-
 namespace kw {
 
 namespace {
 
-/// Converts what a function throws, with errors of devices as kernelwright.errors knows them.
-template <class F>
-auto raising(F &&f) {
-  try {
-    return f();
-  } catch (const ResolvedError &e) {
-    raise_resolved(e);
-  } catch (const OpError &e) {
-    raise_op_error(e);
-  } catch (const WaitInterrupted &) {
-    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
-  }
-  throw py::error_already_set();
+/// Reads the number of a device. Returns false with an exception.
+bool read_index(PyObject *number, uint32_t &index) {
+  unsigned long value = PyLong_AsUnsignedLong(number);  // NOLINT(google-runtime-int): Python's
+  if (PyErr_Occurred()) return false;
+  // a number beyond all devices stays one
+  index = value > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(value);
+  return true;
 }
 
-CudaDevice &entered(uint32_t index) {
-  CudaDevice &device = cuda_device(index);
-  device.enter();
-  return device;
+/// Runs `f(device)` with the device's context; null with an exception.
+template <class F>
+PyObject *on_device(PyObject *number, F &&f) {
+  uint32_t index = 0;
+  if (!read_index(number, index)) return nullptr;
+  return guarded([&]() -> PyObject * {
+    CudaDevice &device = cuda_device(index);
+    device.enter();
+    return f(device);
+  });
 }
 
 /// Lets waits of threads that hold no GIL notice Ctrl-C.
@@ -45,55 +41,88 @@ bool look_for_signals() {
   return found;
 }
 
-void synchronize(uint32_t index) {
-  raising([&] {
-    CudaDevice &device = entered(index);
-    py::gil_scoped_release released;
-    wait_for_stream(device, present_stream(index));
-    device.check(device.driver().cuCtxSynchronize(), "cuCtxSynchronize");
-    raise_late_fault(device);
-    return 0;
+PyObject *cuda_why(PyObject *, PyObject *) {
+  return guarded([] { return PyUnicode_FromString(why_no_cuda().c_str()); });
+}
+
+PyObject *cuda_device_count(PyObject *, PyObject *) {
+  return guarded([] {
+    const CudaDriver *driver = find_driver();
+    return PyLong_FromLong(driver ? driver->devices : 0);
   });
 }
 
-py::dict describe(uint32_t index) {
-  return raising([&] {
-    CudaDevice &device = entered(index);
-    py::dict out;
-    out["name"] = device.name();
-    out["capability"] = py::make_tuple(device.compute_capability() / 10, device.compute_capability() % 10);
-    out["arch"] = device.target().arch;
-    out["driver"] = device.driver().version;
-    return out;
+PyObject *cuda_describe(PyObject *, PyObject *number) {
+  return on_device(number, [](CudaDevice &device) {
+    int capability = device.compute_capability();  // 90 for 9.0
+    return Py_BuildValue("{sss(ii)sssi}", "name", device.name().c_str(), "capability", capability / 10,
+                         capability % 10, "arch", device.target().arch.c_str(), "driver",
+                         device.driver().version);
   });
 }
+
+PyObject *cuda_synchronize(PyObject *, PyObject *number) {
+  return on_device(number, [](CudaDevice &device) {
+    GilReleased released;
+    wait_for_stream(device, present_stream(device.index()));
+    device.check(device.driver().cuCtxSynchronize(), "cuCtxSynchronize");
+    raise_late_fault(device);
+    return released.with_gil([] { return Py_NewRef(Py_None); });
+  });
+}
+
+PyObject *cuda_set_stream(PyObject *, PyObject *args) {
+  PyObject *number = nullptr, *handle = nullptr;
+  uint32_t index = 0;
+  if (!PyArg_ParseTuple(args, "OO", &number, &handle) || !read_index(number, index)) return nullptr;
+  void *stream = PyLong_AsVoidPtr(handle);
+  if (PyErr_Occurred()) return nullptr;
+  return PyLong_FromVoidPtr(set_stream(index, static_cast<CuStream>(stream)));
+}
+
+PyObject *cuda_memory(PyObject *, PyObject *number) {
+  return on_device(number, [](CudaDevice &device) {
+    MemoryUse use = device.memory().usage();
+    return Py_BuildValue("{snsnsn}", "used", static_cast<Py_ssize_t>(use.used), "kept",
+                         static_cast<Py_ssize_t>(use.kept), "free", static_cast<Py_ssize_t>(use.free));
+  });
+}
+
+PyObject *cuda_trim(PyObject *, PyObject *number) {
+  return on_device(number, [](CudaDevice &device) {
+    device.memory().trim();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject *set_folders(PyObject *, PyObject *folders) {
+  return guarded([&]() -> PyObject * {
+    PyRef items(PySequence_Fast(folders, "expected a list of folders"));
+    std::vector<std::string> names;
+    for (Py_ssize_t i = 0; items && i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+      names.push_back(utf8(PySequence_Fast_GET_ITEM(items.get(), i)));
+    if (!items) return nullptr;
+    set_package_folders(std::move(names));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyMethodDef functions[] = {{"cuda_why", cuda_why, METH_NOARGS, nullptr},
+                           {"cuda_device_count", cuda_device_count, METH_NOARGS, nullptr},
+                           {"cuda_describe", cuda_describe, METH_O, nullptr},
+                           {"cuda_synchronize", cuda_synchronize, METH_O, nullptr},
+                           {"cuda_set_stream", cuda_set_stream, METH_VARARGS, nullptr},
+                           {"cuda_memory", cuda_memory, METH_O, nullptr},
+                           {"cuda_trim", cuda_trim, METH_O, nullptr},
+                           {"set_package_folders", set_folders, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-void bind_cuda(py::module_ &m) {
+bool add_device_functions(PyObject *module) {
   set_interrupt_look(look_for_signals);
   Py_AtExit(tell_unseen_faults);  // after all code of Python
-  m.def("cuda_why", why_no_cuda);
-  m.def("cuda_device_count", [] {
-    const CudaDriver *driver = find_driver();
-    return driver ? driver->devices : 0;
-  });
-  m.def("cuda_describe", describe);
-  m.def("cuda_synchronize", synchronize);
-  m.def("cuda_set_stream", [](uint32_t index, uintptr_t handle) {
-    CuStream before = set_stream(index, reinterpret_cast<CuStream>(handle));
-    return reinterpret_cast<uintptr_t>(before);
-  });
-  m.def("cuda_memory", [](uint32_t index) {
-    return raising([&] {
-      MemoryUse use = entered(index).memory().usage();
-      py::dict out;
-      out["used"] = use.used, out["kept"] = use.kept, out["free"] = use.free;
-      return out;
-    });
-  });
-  m.def("cuda_trim", [](uint32_t index) { raising([&] { return entered(index).memory().trim(), 0; }); });
-  m.def("set_package_folders", set_package_folders);
+  return PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace kw

@@ -2,10 +2,11 @@
 // Binds runtime/cuda; kernelwright.cuda is its public form.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include <Python.h>
 
 namespace kw {
 
-void bind_cuda(pybind11::module_ &m);
+/// Adds the functions to the module. Returns false with an exception.
+bool add_device_functions(PyObject *module);
 
 }  // namespace kw

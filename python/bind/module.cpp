@@ -223,7 +223,7 @@ PYBIND11_MODULE_EXEC(_core, m) {
   if (!import_numpy()) throw py::error_already_set();
   m.attr("Kernel") = checked(make_kernel_type());
   bind_operators(m);
-  bind_cuda(m);
+  if (!add_device_functions(m.ptr())) throw py::error_already_set();
   // so that kernels called from C++ release the GIL and notice Ctrl-C like calls from Python
   set_runner(run_for_cpp);
   // a thread that waits for a compilation releases the GIL if it holds it
