@@ -12,7 +12,7 @@ namespace {
 
 /// Reads the number of a device. Returns false with an exception.
 bool read_index(PyObject *number, uint32_t &index) {
-  unsigned long value = PyLong_AsUnsignedLong(number);  // NOLINT(google-runtime-int): Python's
+  auto value = PyLong_AsUnsignedLong(number);
   if (PyErr_Occurred()) return false;
   // a number beyond all devices stays one
   index = value > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(value);

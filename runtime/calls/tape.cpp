@@ -129,8 +129,7 @@ class Backward {
       for (const Tensor &t : n.call.inputs) visit(t);
     }
     uint32_t count = 0;
-    for (NodeState &stop : states_)
-      stop.first_sum = std::exchange(count, count + stop.node->output_count);
+    for (NodeState &stop : states_) stop.first_sum = std::exchange(count, count + stop.node->output_count);
     sums_.resize(count);
     for (const Tensor &t : wrt)
       if (Sum *sum = sum_of(t)) sum->is_wanted = true;
