@@ -6,10 +6,10 @@ BUILD := $(PY) third_party/cmake/run_ninja.py
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 ALL_CORES := -n auto --dist worksteal
 
-.PHONY: help setup build demo demo-errors errors test test-nvrtc robust oracle fuzz exhaustive mutants seeds bench gallery asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test test-nvrtc robust oracle fuzz exhaustive mutants seeds bench gallery bench-gpu asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | test-nvrtc | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | asan | tsan | errors | format | lint | ci | wheel PYTHONS=… | clean"
+	@echo "make demo | demo-errors | test | test-nvrtc | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | bench-gpu ONLY=… | asan | tsan | errors | format | lint | ci | wheel PYTHONS=… | clean"
 
 setup:
 	@third_party/install.sh
@@ -70,6 +70,9 @@ bench: build
 gallery: build
 	@third_party/install.sh bench
 	@$(PY) bench/gallery/gallery.py $(ONLY)
+
+bench-gpu: build
+	@$(PY) bench/gpu/compiled.py $(ONLY)
 
 asan: build
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" -DKW_TEST_ARCHIVES=$(CURDIR)/build/tests >/dev/null
