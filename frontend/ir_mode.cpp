@@ -26,18 +26,26 @@ namespace {
   throw CompileError(Diagnostic{Code::E100, loc, cat("malformed IR: ", what), {}, {}});
 }
 
+/// Returns the node as a T, which it must be.
+template <class T>
+const T &needed(const ast::ExprPtr &e, std::string_view what) {
+  const auto *n = ast::as<T>(e);
+  if (!n) fail(e ? e->loc : Loc{}, cat(what, " is missing"));
+  return *n;
+}
+
 class IrReader {
  public:
   Func function(const ast::Function &f);
 
  private:
   // words
-  const std::string &name_of(const ast::ExprPtr &e);
+  const std::string &name_of(const ast::ExprPtr &e) { return needed<ast::Name>(e, "a name").id; }
   const ast::CallExpr &call_of(const ast::ExprPtr &e, Loc loc);
   std::string callee(const ast::CallExpr &c) { return name_of(c.callee); }
   DType dtype_of(const ast::ExprPtr &e);
   int64_t integer_of(const ast::ExprPtr &e);
-  std::string text_of(const ast::ExprPtr &e);
+  std::string text_of(const ast::ExprPtr &e) { return needed<ast::Text>(e, "a string").value; }
   Code code_of(const ast::CallExpr &site);
   const ast::ExprPtr *keyword(const ast::CallExpr &c, std::string_view name);
   template <class E>
@@ -81,12 +89,6 @@ class IrReader {
   std::map<int64_t, Expr> shared_;  ///< keyed by the number in `share(number, expression)`
 };
 
-const std::string &IrReader::name_of(const ast::ExprPtr &e) {
-  const auto *n = ast::as<ast::Name>(e);
-  if (!n) fail(e ? e->loc : Loc{}, "a name is missing");
-  return n->id;
-}
-
 const ast::CallExpr &IrReader::call_of(const ast::ExprPtr &e, Loc loc) {
   const auto *c = ast::as<ast::CallExpr>(e);
   if (!c) fail(loc, "a call is missing");
@@ -112,12 +114,6 @@ Code IrReader::code_of(const ast::CallExpr &site) {
   for (const CodeRow &row : code_table())
     if (row.name == name) return row.code;
   fail(site.args[0]->loc, "a site of an unknown code");
-}
-
-std::string IrReader::text_of(const ast::ExprPtr &e) {
-  const auto *n = ast::as<ast::Text>(e);
-  if (!n) fail(e ? e->loc : Loc{}, "a string is missing");
-  return n->value;
 }
 
 const ast::ExprPtr *IrReader::keyword(const ast::CallExpr &c, std::string_view name) {
@@ -147,10 +143,8 @@ Expr IrReader::literal(DType t, const ast::ExprPtr &e) {
 }
 
 std::vector<Expr> IrReader::tuple(const ast::ExprPtr &e) {
-  const auto *n = ast::as<ast::Tuple>(e);
-  if (!n) fail(e ? e->loc : Loc{}, "a tuple is missing");
   std::vector<Expr> out;
-  for (const ast::ExprPtr &item : n->items) out.push_back(expr(item));
+  for (const ast::ExprPtr &item : needed<ast::Tuple>(e, "a tuple").items) out.push_back(expr(item));
   return out;
 }
 
@@ -351,6 +345,9 @@ Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
   });
   if (auto *threads = keyword(c, "most_threads")) f.most_threads = expr(*threads);
   if (auto *rows = keyword(c, "row_lengths")) f.row_lengths = row_lengths(*rows);
+  if (auto *atomics = keyword(c, "atomics"))
+    for (const ast::ExprPtr &b : needed<ast::Tuple>(*atomics, "a tuple").items)
+      f.atomics.push_back(known_buffer(b, loc));
   if (auto *hint = keyword(c, "hint")) f.hint = word<Hint>(text_of(*hint), hint_text, 6, loc);
   f.iter = bind(name_of(n.target), make_sym(SymKind::iter, DType::i64, name_of(n.target), n.target->loc));
   f.body = block(*n.body, 0);
@@ -359,11 +356,11 @@ Stmt IrReader::loop(const ast::ForStmt &n, Loc loc) {
 
 /// Reads `(a, 3, b, 4)`: buffers, each with the length of its rows.
 std::vector<RowLength> IrReader::row_lengths(const ast::ExprPtr &e) {
-  const auto *list = ast::as<ast::Tuple>(e);
-  if (!list || list->items.size() % 2) fail(e->loc, "a length of rows without its buffer");
+  const std::vector<ast::ExprPtr> &items = needed<ast::Tuple>(e, "a tuple").items;
+  if (items.size() % 2) fail(e->loc, "a length of rows without its buffer");
   std::vector<RowLength> out;
-  for (size_t i = 0; i < list->items.size(); i += 2)
-    out.push_back({known_buffer(list->items[i], e->loc), integer_of(list->items[i + 1])});
+  for (size_t i = 0; i < items.size(); i += 2)
+    out.push_back({known_buffer(items[i], e->loc), integer_of(items[i + 1])});
   return out;
 }
 

@@ -186,8 +186,12 @@ class Explainer {
 
   /// Returns how a loop is spread over the threads of a GPU.
   static std::string grid_text(const For &n) {
-    return n.how.per_block > 1 ? cat("a thread for each iteration, ", n.how.per_block, " in a block")
-                               : "a block for each iteration";
+    std::string out = n.how.per_block > 1
+                          ? cat("a thread for each iteration, ", n.how.per_block, " in a block")
+                          : "a block for each iteration";
+    std::vector<std::string> names;
+    for (const Buf &b : n.atomics) names.push_back(cat("'", b->sym->name, "'"));
+    return names.empty() ? out : cat(out, ", atomic operations on ", join_text(names, ", "));
   }
 
   /// Returns a range as the source could have it: "parallel(1, a.shape[0])".

@@ -15,6 +15,8 @@ int64_t step_size(const For &loop) {
   return loop.step == INT64_MIN ? INT64_MAX : -loop.step;
 }
 
+bool is_atomic_type(DType t) { return bit_width(t) == 32 || bit_width(t) == 64; }
+
 bool mentions(const Expr &e, const Sym &sym) {
   bool found = false;
   walk(e, [&](const Ref &n, const Expr &) { found |= n.sym == sym; });

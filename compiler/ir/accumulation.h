@@ -19,6 +19,8 @@ struct Accumulation {
   }
 };
 Accumulation accumulation_of(const Store &s);
+/// Returns whether GPUs can accumulate into elements of a type by atomic operations.
+bool is_atomic_type(DType t);
 /// Returns whether the operation gives the same bits for every order of its terms.
 bool is_exact(BinOp op, DType t);
 

@@ -149,7 +149,8 @@ bool Comparer::same_head(const StmtNode &a, const StmtNode &b) {
                                return n.step == m.step && n.kind == m.kind && n.how == m.how &&
                                       n.hint == m.hint && same(n.iter, m.iter) && same(n.lo, m.lo) &&
                                       same(n.hi, m.hi) && same(n.most_threads, m.most_threads) &&
-                                      same(n.row_lengths, m.row_lengths) && same(n.body, m.body);
+                                      same(n.row_lengths, m.row_lengths) && same(n.atomics, m.atomics) &&
+                                      same(n.body, m.body);
                              },
                              [&](const While &n) {
                                const auto &m = std::get<While>(b.v);

@@ -373,6 +373,9 @@ void Printer::statement(const Stmt &root) {
         std::string rows;
         for (const RowLength &row : n.row_lengths) rows += cat(name(row.buf->sym), ", ", row.length, ", ");
         if (!rows.empty()) bounds += cat(", row_lengths=(", rows, ")");
+        std::string atomics;
+        for (const Buf &b : n.atomics) atomics += cat(name(b->sym), ", ");
+        if (!atomics.empty()) bounds += cat(", atomics=(", atomics, ")");
         if (n.hint != Hint::none) bounds += cat(", hint='", hint_text(n.hint), "'");
         line(cat("for ", name(n.iter), " in ", kind_text(n.kind), "(", bounds, "):"));
         nested(n.body);

@@ -217,6 +217,18 @@ static bool keeps_max_trips(const For &n) {
   return n.how.max_trips >= 0 && (!trips || *trips <= n.how.max_trips);
 }
 
+/// Returns whether each store to a buffer is an accumulation that GPUs have as an atomic operation, and whose
+/// order does not show.
+static bool only_accumulates(const Stmt &body, const Buf &b) {
+  bool fits = is_atomic_type(b->dtype);
+  walk(body, [&](const Store &s, const Stmt &) {
+    if (s.buf != b) return;
+    Accumulation a = accumulation_of(s);
+    fits = fits && a.term && is_exact(a.op, b->dtype);
+  });
+  return fits;
+}
+
 /// Checks that the plan of a loop fits its kind and its body, and names visible buffers.
 bool Verifier::plan_ok(const For &n) {
   if (!need(fits_kind(n.how, n.kind), "the plan of a loop has a field of another kind of loop")) return false;
@@ -229,10 +241,14 @@ bool Verifier::plan_ok(const For &n) {
     return false;
   bool counts = !n.most_threads || (n.kind == ForKind::parallel && n.most_threads.dtype() == DType::i64);
   if (!need(counts, "a count of threads is not i64, or that of a loop which is not parallel")) return false;
-  return std::all_of(n.row_lengths.begin(), n.row_lengths.end(), [&](const RowLength &row) {
-    bool fits = n.kind == ForKind::vector && row.buf->rank() >= 2 && visible_.count(row.buf->sym.get());
-    return need(fits, "a length of rows names no visible buffer of rank 2 or more");
+  bool rows_fit = std::all_of(n.row_lengths.begin(), n.row_lengths.end(), [&](const RowLength &row) {
+    return n.kind == ForKind::vector && row.buf->rank() >= 2 && visible_.count(row.buf->sym.get());
   });
+  if (!need(rows_fit, "a length of rows names no visible buffer of rank 2 or more")) return false;
+  bool atomics_fit = std::all_of(n.atomics.begin(), n.atomics.end(), [&](const Buf &b) {
+    return n.kind == ForKind::grid && visible_.count(b->sym.get()) && only_accumulates(n.body, b);
+  });
+  return need(atomics_fit, "a store to a buffer of atomic operations does not accumulate");
 }
 
 /// Checks the loops around grid and block loops, and those in them.
@@ -253,7 +269,7 @@ bool Verifier::nested_ok(const For &n) {
 }
 
 /// Checks that no thread of a loop stores to a cell that all of them share, except in sums that the loop may
-/// divide.
+/// divide, and by atomic operations.
 bool Verifier::cell_ok(const Store &n) {
   if (n.buf->space != Space::registers) return true;
   auto home = cells_.find(n.buf->sym.get());
@@ -261,7 +277,9 @@ bool Verifier::cell_ok(const Store &n) {
     ForKind kind = loops_[l]->kind;
     bool sums = kind == ForKind::parallel ? n.order == Order::lanes
                                           : n.order != Order::source && n.order.names(loops_[l]->iter);
-    if (runs_on_threads(kind) && !sums)
+    const std::vector<Buf> &atomics = loops_[l]->atomics;
+    bool is_atomic = std::find(atomics.begin(), atomics.end(), n.buf) != atomics.end();
+    if (runs_on_threads(kind) && !sums && !is_atomic)
       return fail(cat("a ", kind_text(kind), " loop stores to a cell made outside it"));
   }
   return true;

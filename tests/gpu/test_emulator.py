@@ -31,6 +31,10 @@ KW_KERNEL(64) read_only(const i32 *p, i32 *q) { q[kw_thread] = p[0]; }
 KW_KERNEL(64) straddle(i32 *p) { *(i32 *)((char *)p + 2) = 1; }
 KW_KERNEL(64) of_the_host(i32 *p) { p[0] = 1; }
 KW_KERNEL(64) wide(i64 *p) { p[kw_thread] = 1; }
+KW_KERNEL(64) count(i32 *p) { kw_atomic_add(&p[kw_thread % 2], 1); }
+KW_KERNEL(64) count_and_read(i32 *p, i32 *q) { kw_atomic_add(&p[0], 1); q[kw_thread] = p[0]; }
+KW_KERNEL(64) count_and_write(i32 *p) { if (kw_thread) kw_atomic_add(&p[0], 1); else p[0] = 3; }
+KW_KERNEL(64) count_past_the_end(i32 *p) { kw_atomic_add(&p[31 + kw_thread], 1); }
 """
 
 
@@ -61,9 +65,10 @@ def test_programs_without_bugs_have_no_reports(seed: int) -> None:
         ["launch", "neighbour", 1, 1, ["q"]],
         ["launch", "sum_in_one", 1, 1, ["q"]],
         ["launch", "read_only", 1, 32, ["p", "q"]],
+        ["launch", "count", 1, 32, ["q"]],
         ["show", "q", 3],
     ]
-    assert run(steps, seed) == (["[7, 7, 7]", "done"], "", 0)
+    assert run(steps, seed) == (["[23, 23, 7]", "done"], "", 0)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +97,15 @@ def test_programs_without_bugs_have_no_reports(seed: int) -> None:
         ),
         ("neighbour", ["p"], 32, "thread 1: race: thread 1 writes what another thread reads at byte 4"),
         ("sum_in_one", ["p"], 2, "thread 1: race: thread 0 writes and thread 1 reads at byte 0"),
+        (
+            "count_and_read",
+            ["p", "q"],
+            2,
+            "thread 0: race: thread 0 accesses what atomic operations change at byte 0",
+        ),
+        ("count_and_write", ["p"], 2, "thread 1: race: threads 0 and 1 write at byte 0"),
+        ("count_past_the_end", ["p"], 2, "thread 1: out of bounds write of 4 bytes: byte 128"),
+        ("count", ["q"], 1, "thread 0: read of memory that was never written at byte 0"),
         ("add_one", ["q", "p"], 1, "thread 0: read of memory that was never written at byte 0"),
         ("straddle", ["p"], 1, "thread 0: misaligned access of 4 bytes"),
         ("wide", ["p+4"], 1, "thread 0: misaligned access of 8 bytes"),

@@ -5,6 +5,7 @@
 
 #include "analysis/cost.h"
 #include "codegen/cuda/expressions.h"
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/loops.h"
 #include "ir/match.h"
@@ -57,7 +58,7 @@ class KernelEmitter {
   /// Finds the loops of the grid. The innermost one is x.
   void find_grid() {
     for (const For *n = as<For>(s_.body); n && n->kind == ForKind::grid; n = only_loop(n->body))
-      grid_.push_back({n, trips_of(*n)});
+      grid_.push_back({n, trips_of(*n)}), atomics_.insert(n->atomics.begin(), n->atomics.end());
     ensure(grid_.size() <= 3, "a launch has more than three grid loops");
     for (size_t d = 0; d < grid_.size(); ++d) {
       const For &loop = *grid_[grid_.size() - 1 - d].loop;
@@ -220,11 +221,23 @@ class KernelEmitter {
   }
 
   void store(const Store &n) {
+    if (atomics_.count(n.buf)) return accumulate(n);
     std::vector<Expr> roots = n.index;
     roots.push_back(n.value);
     expressions_.begin(roots);
     std::string value = expressions_.bare(n.value);
     text_.line(cat(expressions_.place(n.buf, n.index), " = ", value, ";"));
+  }
+  /// Emits an accumulation that other threads may make into the same element.
+  void accumulate(const Store &n) {
+    Accumulation a = accumulation_of(n);
+    ensure(static_cast<bool>(a.term), "an atomic operation without a term");
+    std::vector<Expr> roots = n.index;
+    roots.push_back(a.term);
+    expressions_.begin(roots);
+    std::string term = expressions_.bare(a.term);
+    text_.line(
+        cat("kw_atomic_", cuda_atomic(a.op), "(&", expressions_.place(n.buf, n.index), ", ", term, ");"));
   }
   void define_let(const Let &n) {
     expressions_.begin({n.value});
@@ -352,6 +365,7 @@ class KernelEmitter {
   std::vector<std::string> parameters_;
   std::unordered_set<const SymNode *> used_;
   std::unordered_set<const BufNode *> buffers_, stored_;
+  std::unordered_set<Buf> atomics_;  ///< threads accumulate into their elements at the same time
   std::unordered_map<const BufNode *, std::pair<std::string, Expr>> all_;  ///< temporaries of all threads
   bool uses_call_ = false;
 };

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "ir/build.h"
+#include "support/diagnostic.h"
 #include "support/text.h"
 
 namespace kw {
@@ -115,6 +116,20 @@ std::string cuda_cast(DType to, const Cast &n, const std::string &a) {
   if (to == DType::b1) return cat("(", a, " != 0)");
   bool saturates = is_float(from) && !is_float(to) && !n.in_range;
   return saturates ? cat("kw_to<", cuda_type(to), ">(", a, ")") : cat("(", cuda_type(to), ")", a);
+}
+
+std::string_view cuda_atomic(BinOp op) {
+  switch (op) {
+    case BinOp::add: return "add";
+    case BinOp::sub: return "sub";
+    case BinOp::mul: return "mul";
+    case BinOp::min: return "min";
+    case BinOp::max: return "max";
+    case BinOp::bit_and: return "and";
+    case BinOp::bit_or: return "or";
+    case BinOp::bit_xor: return "xor";
+    default: internal_error(__FILE__, __LINE__, "an operation that does not accumulate");
+  }
 }
 
 std::string_view cuda_word(Fn fn) {

@@ -19,6 +19,8 @@ std::string cuda_literal(DType t, uint64_t bits);
 /// the type of the operands.
 std::string cuda_unary(UnOp op, DType t, const std::string &a);
 std::string cuda_binary(const Binary &n, const std::string &a, const std::string &b);
+/// Returns the end of the word for an accumulation: "add" of `kw_atomic_add`.
+std::string_view cuda_atomic(BinOp op);
 /// Returns the cast of `a` to another type.
 std::string cuda_cast(DType to, const Cast &n, const std::string &a);
 

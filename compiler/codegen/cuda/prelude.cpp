@@ -149,6 +149,49 @@ template <class T> KW_FUNCTION T kw_shl(T a, T n) { return (u64)n < 8 * sizeof(T
 template <class T> KW_FUNCTION T kw_shr(T a, T n) {
   return (u64)n < 8 * sizeof(T) ? (T)(a >> n) : a < 0 ? (T)-1 : (T)0;
 }
+
+// atomic operations on 32 and 64 bits
+template <class T, int bytes> struct kw_types { typedef u32 word; typedef T term; };
+template <class T> struct kw_types<T, 8> { typedef u64 word; typedef T term; };
+template <class T> using kw_word = typename kw_types<T, sizeof(T)>::word;
+template <class T> using kw_term = typename kw_types<T, sizeof(T)>::term;  // not deduced
+template <class T, class F> KW_FUNCTION void kw_update(T *p, F next) {
+  union { kw_word<T> bits; T value; } seen, wanted;
+  seen.bits = *(volatile kw_word<T> *)p;
+  while (true) {
+    wanted.value = next(seen.value);
+    if (wanted.bits == seen.bits) return;
+    kw_word<T> found = atomicCAS((kw_word<T> *)p, seen.bits, wanted.bits);
+    if (found == seen.bits) return;
+    seen.bits = found;
+  }
+}
+KW_FUNCTION void kw_atomic_add(i32 *p, i32 x) { atomicAdd((u32 *)p, (u32)x); }
+KW_FUNCTION void kw_atomic_add(u32 *p, u32 x) { atomicAdd(p, x); }
+KW_FUNCTION void kw_atomic_add(i64 *p, i64 x) { atomicAdd((u64 *)p, (u64)x); }
+KW_FUNCTION void kw_atomic_add(u64 *p, u64 x) { atomicAdd(p, x); }
+KW_FUNCTION void kw_atomic_sub(i32 *p, i32 x) { atomicAdd((u32 *)p, 0 - (u32)x); }
+KW_FUNCTION void kw_atomic_sub(u32 *p, u32 x) { atomicAdd(p, 0 - x); }
+KW_FUNCTION void kw_atomic_sub(i64 *p, i64 x) { atomicAdd((u64 *)p, 0 - (u64)x); }
+KW_FUNCTION void kw_atomic_sub(u64 *p, u64 x) { atomicAdd(p, 0 - x); }
+template <class T> KW_FUNCTION void kw_atomic_mul(T *p, kw_term<T> x) {
+  kw_update(p, [=](T old) { return (T)((u64)old * (u64)x); });
+}
+template <class T> KW_FUNCTION void kw_atomic_min(T *p, kw_term<T> x) { atomicMin(p, x); }
+template <class T> KW_FUNCTION void kw_atomic_max(T *p, kw_term<T> x) { atomicMax(p, x); }
+KW_FUNCTION void kw_atomic_min(f32 *p, f32 x) { kw_update(p, [=](f32 old) { return kw_min(old, x); }); }
+KW_FUNCTION void kw_atomic_min(f64 *p, f64 x) { kw_update(p, [=](f64 old) { return kw_min(old, x); }); }
+KW_FUNCTION void kw_atomic_max(f32 *p, f32 x) { kw_update(p, [=](f32 old) { return kw_max(old, x); }); }
+KW_FUNCTION void kw_atomic_max(f64 *p, f64 x) { kw_update(p, [=](f64 old) { return kw_max(old, x); }); }
+template <class T> KW_FUNCTION void kw_atomic_and(T *p, kw_term<T> x) {
+  atomicAnd((kw_word<T> *)p, (kw_word<T>)x);
+}
+template <class T> KW_FUNCTION void kw_atomic_or(T *p, kw_term<T> x) {
+  atomicOr((kw_word<T> *)p, (kw_word<T>)x);
+}
+template <class T> KW_FUNCTION void kw_atomic_xor(T *p, kw_term<T> x) {
+  atomicXor((kw_word<T> *)p, (kw_word<T>)x);
+}
 #endif
 )";
 

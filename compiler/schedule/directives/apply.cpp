@@ -89,8 +89,9 @@ void add_piece(StatementList &out, const Stmt &s, const Expr &lo, const Expr &hi
 /// statements that replace the loop.
 class Apply {
  public:
-  Apply(const Func &f, const Stmt &region, const Nest &nest, const Directive &d)
-      : f_(f), region_(region), nest_(nest), d_(d) {}
+  Apply(const Func &f, const Stmt &region, const Nest &nest, const Directive &d,
+        std::vector<Buf> accumulators = {})
+      : f_(f), region_(region), nest_(nest), d_(d), accumulators_(std::move(accumulators)) {}
 
   Stmt run() {
     return std::visit([&](const auto &d) { return rewritten(d); }, d_.what);
@@ -143,6 +144,7 @@ class Apply {
   StatementList in_place_of(const Stmt &s, const Grid &d) const {
     For changed = *as<For>(with_own(s, scalars_of_iterations()));
     changed.kind = ForKind::grid, changed.how.per_block = static_cast<uint32_t>(d.per_block);
+    changed.atomics = accumulators_;
     return {{loop_like(s, std::move(changed))}};
   }
 
@@ -388,12 +390,14 @@ class Apply {
   const Stmt &region_;
   const Nest &nest_;
   const Directive &d_;
+  std::vector<Buf> accumulators_;
 };
 
 }  // namespace
 
-Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d) {
-  return Apply(f, region, nest, d).run();
+Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d,
+                     std::vector<Buf> accumulators) {
+  return Apply(f, region, nest, d, std::move(accumulators)).run();
 }
 
 /// Sets a field of the plan of a loop, if that is what the directive does.

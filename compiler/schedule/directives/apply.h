@@ -9,8 +9,10 @@
 
 namespace kw {
 
-/// Returns the region after a directive. The caller has checked it by LoopNest::legal.
-Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d);
+/// Returns the region after a directive. The caller has checked it by LoopNest::legal, whose verdict names
+/// the accumulators of a grid loop.
+Stmt apply_directive(const Func &f, const Stmt &region, const Nest &nest, const Directive &d,
+                     std::vector<Buf> accumulators = {});
 /// Returns the loop with the plan field set that the directive sets; the same loop if it is no such
 /// directive.
 Stmt with_plan(const Stmt &s, const Directive &d);

@@ -34,7 +34,8 @@ class LegalityChecker {
     };
     if (!find_dependences(nest_, query).complete) return {Reason::unproved};
     Verdict out = worst_of(std::move(refusals));
-    if (out.ok()) out.shared = std::move(shared_), out.in_step = in_step_;
+    if (out.ok())
+      out.shared = std::move(shared_), out.accumulators = std::move(accumulators_), out.in_step = in_step_;
     return out;
   }
 
@@ -79,8 +80,9 @@ class LegalityChecker {
     if (relaxable(x.reduction, y.reduction)) {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
       bool in_memory = x.buf->space != Space::registers;
-      if (is_selected_in_lanes(x)) return note({x.reduction.kind, true, in_memory});
-      if (claim_ == Claim::reduce || (free && !data)) return note({x.reduction.kind, free, in_memory});
+      if (is_selected_in_lanes(x)) return note({x.reduction.kind, true, in_memory}, x.buf);
+      bool fits = claim_ == Claim::reduce || (free && (!data || claim_ == Claim::atomic));
+      if (fits) return note({x.reduction.kind, free, in_memory}, x.buf);
       if (!data) return {Reason::ordered, d, {}, {}, {}};
     }
     if (claim_ == Claim::vectorize && lanes_keep_order(d)) {
@@ -97,8 +99,10 @@ class LegalityChecker {
            x.buf->space == Space::registers;
   }
 
-  /// Accepts the dependence and notes its reduction, each kind once.
-  Verdict note(const SharedReduction &r) {
+  /// Accepts the dependence and notes its reduction and its buffer, each kind and each buffer once.
+  Verdict note(const SharedReduction &r, const Buf &buf) {
+    if (std::find(accumulators_.begin(), accumulators_.end(), buf) == accumulators_.end())
+      accumulators_.push_back(buf);
     bool known = std::any_of(shared_.begin(), shared_.end(), [&](const SharedReduction &s) {
       return s.kind == r.kind && s.free == r.free && s.in_memory == r.in_memory;
     });
@@ -134,6 +138,7 @@ class LegalityChecker {
   uint32_t loop_;
   bool shown_;
   std::vector<SharedReduction> shared_;
+  std::vector<Buf> accumulators_;
   bool in_step_ = false;
   WitnessSearch search_;
 };
@@ -150,7 +155,7 @@ std::optional<Claim> claim_of(Hint hint) {
 }
 
 std::string_view claim_name(Claim claim) {
-  static constexpr std::string_view names[] = {"parallel", "vectorize", "reduce"};
+  static constexpr std::string_view names[] = {"parallel", "vectorize", "reduce", ""};
   return names[static_cast<size_t>(claim)];
 }
 

@@ -13,11 +13,14 @@ enum class Claim : uint8_t {
   parallel,   ///< the iterations may run in any order, at the same time
   vectorize,  ///< groups of iterations may run statement by statement
   reduce,     ///< the iterations share nothing but reductions
+  /// The iterations may run in any order, at the same time, if each accumulation is an atomic operation. No
+  /// hint claims this.
+  atomic,
 };
 
 /// Returns what a hint claims; nothing for hints that claim nothing.
 std::optional<Claim> claim_of(Hint hint);
-/// Returns the hint that makes the claim, as it is written in a kernel.
+/// Returns the hint that makes the claim, as it is written in a kernel; "" if none does.
 std::string_view claim_name(Claim claim);
 
 /// Why no directive may move the iterations of a loop that holds a Check.
@@ -57,6 +60,7 @@ struct Verdict {
   std::optional<uint32_t> cause{};        ///< the variable that is not affine (repeated, unproved)
   Loc jump{};                             ///< the place in the way (jump, inapplicable)
   std::vector<SharedReduction> shared{};  ///< the reductions of a legal directive, each once
+  std::vector<Buf> accumulators{};        ///< the buffers of these reductions, each once
   bool in_step = false;    ///< legal for vectorize only: lockstep keeps the order of the accesses
   std::string_view why{};  ///< the reason of an inapplicable directive, as a phrase
 

@@ -16,6 +16,7 @@ struct LoopPlace {
 /// is asked, which has fewer unknowns. With `shown`, a refusal has a witness if one is found.
 Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const LoopPlace &place,
                        bool shown);
+/// Accumulations that iterations share are legal as atomic operations; the verdict names their buffers.
 Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPlace &place, bool shown);
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,
                         bool shown);

@@ -94,7 +94,9 @@ void LoopNest::apply(const Directive &d) {
     auto id = [&](uint32_t loop) { return nest().loops[loop].loop->id; };
     if (const Fuse *pair = d.as<Fuse>()) fused_.push_back({id(pair->next), id(pair->loop)});
   }
-  replace_region(apply_directive(f_, region_, nest(), d));
+  std::vector<Buf> accumulators;
+  if (d.as<Grid>()) accumulators = legal(d, false).accumulators;
+  replace_region(apply_directive(f_, region_, nest(), d, std::move(accumulators)));
 }
 
 void LoopNest::replace_region(Stmt by) {

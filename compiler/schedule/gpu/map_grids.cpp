@@ -75,14 +75,23 @@ const For *row_in(const For &n) {
   return inner && inner->hint != Hint::serial && !is_surely_small(*inner) ? inner : nullptr;
 }
 
-/// Returns the iterators of the loops that can be launched together, from an outermost one inwards.
+/// Returns the iterators of the loops that can be launched together, from an outermost one inwards. An inner
+/// loop does not add atomic operations: a thread that sums alone needs none.
+///     for i: for j: s[i] += x[i, j]   launches i; for i: for j: s += x[i, j] launches both
 std::vector<Sym> loops_of_launch(const LoopNest &nest, const Sym &outer) {
   LoopNest trial = nest;
   trial.record(false);
   std::vector<Sym> out;
+  std::vector<Buf> atomics;
   for (Sym iter = outer; iter;) {
     uint32_t loop = *find_loop(trial.nest(), iter);
-    if (!trial.try_apply(Grid{loop, 1}).ok()) break;
+    Verdict v = trial.try_apply(Grid{loop, 1});
+    if (!v.ok()) break;
+    bool adds = std::any_of(v.accumulators.begin(), v.accumulators.end(), [&](const Buf &b) {
+      return std::find(atomics.begin(), atomics.end(), b) == atomics.end();
+    });
+    if (adds && !out.empty()) break;
+    if (out.empty()) atomics = v.accumulators;
     out.push_back(iter);
     const For *row = row_in(*trial.nest().loops[*find_loop(trial.nest(), iter)].loop);
     iter = row ? row->iter : Sym{};

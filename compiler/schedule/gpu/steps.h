@@ -10,6 +10,7 @@ namespace kw {
 /// Launches loops whose iterations may run in any order: the outermost such loop on each path, with the loops
 /// that are all of it, up to three. Loops around them run on the host. What remains runs in one thread.
 ///     for i: for j: c[i, j] = …   →   for i in grid: for j in grid(per_block=128): c[i, j] = …
+///     for i: h[x[i]] += 1         →   for i in grid(per_block=256, atomics=(h,)): h[x[i]] += 1
 void map_grids(LoopNest &nest, const Target &target);
 
 }  // namespace kw

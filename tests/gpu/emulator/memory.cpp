@@ -19,12 +19,15 @@ OwnMemory own;
 namespace {
 
 constexpr size_t page = 4096, arena_bytes = size_t{4} << 30;  // address space, of which little is used
-constexpr uint32_t many = UINT32_MAX;
+/// Instead of the number of a thread: several, and any by atomic operations.
+constexpr uint32_t many = UINT32_MAX, atomically = UINT32_MAX - 1;
+
+enum class Access : uint8_t { read, write, atomic };
 
 /// What is known of one byte of device memory.
 struct Note {
   uint32_t launch;          ///< in which it was accessed last
-  uint32_t writer, reader;  ///< thread of that launch, 0 for none; reader may be `many`
+  uint32_t writer, reader;  ///< thread of that launch, 0 for none; `many`; `atomically`
   bool is_written;          ///< ever since its allocation
 };
 
@@ -87,8 +90,25 @@ std::string text(const char *format, uint64_t a, uint64_t b, uint64_t c) {
   report(what + text("byte %llu of memory of %llu bytes", p - before->first, before->second.bytes, 0));
 }
 
-void access(const volatile void *address, size_t size, bool writes) {
+/// Reports a race of this access with earlier ones of the launch to the same byte.
+template <class Place>
+void check_race(const Note &n, Access how, Place place) {
+  bool writes = how != Access::read;
+  if (n.writer == atomically && how != Access::atomic)
+    report(text("race: thread %llu accesses what atomic operations change", here.thread - 1, 0, 0) + place());
+  if (n.writer && n.writer != here.thread && n.writer != atomically)
+    report(
+        text(writes ? "race: threads %llu and %llu write" : "race: thread %llu writes and thread %llu reads",
+             n.writer - 1, here.thread - 1, 0) +
+        place());
+  if (writes && n.reader && n.reader != here.thread)
+    report(text("race: thread %llu writes what another thread reads", here.thread - 1, 0, 0) + place());
+  if (how != Access::write && !n.is_written) report("read of memory that was never written" + place());
+}
+
+void access(const volatile void *address, size_t size, Access how) {
   auto p = reinterpret_cast<uintptr_t>(address);
+  bool writes = how != Access::read;
   if (!arena().holds(p)) {
     auto within = [&](uintptr_t begin, uintptr_t end) { return p >= begin && p + size <= end; };
     bool fine = within(own.stack_begin, own.stack_end) || within(own.data_begin, own.data_end);
@@ -109,22 +129,12 @@ void access(const volatile void *address, size_t size, bool writes) {
   for (size_t i = 0; i < size; ++i) {
     Note &n = notes[i];
     if (n.launch != here.launch) n.launch = here.launch, n.writer = n.reader = 0;
-    auto place = [&] {
+    check_race(n, how, [&] {
       return text(" at byte %llu of memory of %llu bytes", p + i - last->first, last->second.bytes, 0);
-    };
-    if (n.writer && n.writer != here.thread)
-      report(text(writes ? "race: threads %llu and %llu write"
-                         : "race: thread %llu writes and thread %llu reads",
-                  n.writer - 1, here.thread - 1, 0) +
-             place());
-    if (!writes) {
-      if (!n.is_written) report("read of memory that was never written" + place());
-      n.reader = n.reader == 0 || n.reader == here.thread ? here.thread : many;
-      continue;
-    }
-    if (n.reader && n.reader != here.thread)
-      report(text("race: thread %llu writes what another thread reads", here.thread - 1, 0, 0) + place());
-    n.writer = here.thread, n.is_written = true;
+    });
+    if (how == Access::read) n.reader = n.reader == 0 || n.reader == here.thread ? here.thread : many;
+    if (how == Access::write) n.writer = here.thread, n.is_written = true;
+    if (how == Access::atomic) n.writer = atomically;
   }
 }
 
@@ -204,27 +214,30 @@ Unlocked::~Unlocked() {
 
 }  // namespace emulator
 
+using enum emulator::Access;
+
 extern "C" {
-void __tsan_read1(void *p) { emulator::access(p, 1, false); }
-void __tsan_read2(void *p) { emulator::access(p, 2, false); }
-void __tsan_read4(void *p) { emulator::access(p, 4, false); }
-void __tsan_read8(void *p) { emulator::access(p, 8, false); }
-void __tsan_read16(void *p) { emulator::access(p, 16, false); }
-void __tsan_write1(void *p) { emulator::access(p, 1, true); }
-void __tsan_write2(void *p) { emulator::access(p, 2, true); }
-void __tsan_write4(void *p) { emulator::access(p, 4, true); }
-void __tsan_write8(void *p) { emulator::access(p, 8, true); }
-void __tsan_write16(void *p) { emulator::access(p, 16, true); }
-void __tsan_unaligned_read1(void *p) { emulator::access(p, 1, false); }
-void __tsan_unaligned_read2(void *p) { emulator::access(p, 2, false); }
-void __tsan_unaligned_read4(void *p) { emulator::access(p, 4, false); }
-void __tsan_unaligned_read8(void *p) { emulator::access(p, 8, false); }
-void __tsan_unaligned_read16(void *p) { emulator::access(p, 16, false); }
-void __tsan_unaligned_write1(void *p) { emulator::access(p, 1, true); }
-void __tsan_unaligned_write2(void *p) { emulator::access(p, 2, true); }
-void __tsan_unaligned_write4(void *p) { emulator::access(p, 4, true); }
-void __tsan_unaligned_write8(void *p) { emulator::access(p, 8, true); }
-void __tsan_unaligned_write16(void *p) { emulator::access(p, 16, true); }
+void kw_emulator_atomic(void *p, unsigned size) { emulator::access(p, size, atomic); }
+void __tsan_read1(void *p) { emulator::access(p, 1, read); }
+void __tsan_read2(void *p) { emulator::access(p, 2, read); }
+void __tsan_read4(void *p) { emulator::access(p, 4, read); }
+void __tsan_read8(void *p) { emulator::access(p, 8, read); }
+void __tsan_read16(void *p) { emulator::access(p, 16, read); }
+void __tsan_write1(void *p) { emulator::access(p, 1, write); }
+void __tsan_write2(void *p) { emulator::access(p, 2, write); }
+void __tsan_write4(void *p) { emulator::access(p, 4, write); }
+void __tsan_write8(void *p) { emulator::access(p, 8, write); }
+void __tsan_write16(void *p) { emulator::access(p, 16, write); }
+void __tsan_unaligned_read1(void *p) { emulator::access(p, 1, read); }
+void __tsan_unaligned_read2(void *p) { emulator::access(p, 2, read); }
+void __tsan_unaligned_read4(void *p) { emulator::access(p, 4, read); }
+void __tsan_unaligned_read8(void *p) { emulator::access(p, 8, read); }
+void __tsan_unaligned_read16(void *p) { emulator::access(p, 16, read); }
+void __tsan_unaligned_write1(void *p) { emulator::access(p, 1, write); }
+void __tsan_unaligned_write2(void *p) { emulator::access(p, 2, write); }
+void __tsan_unaligned_write4(void *p) { emulator::access(p, 4, write); }
+void __tsan_unaligned_write8(void *p) { emulator::access(p, 8, write); }
+void __tsan_unaligned_write16(void *p) { emulator::access(p, 16, write); }
 // what is volatile is meant for several threads: the record of faults and the words of the host
 void __tsan_volatile_read1(void *) {}
 void __tsan_volatile_read2(void *) {}
@@ -235,10 +248,10 @@ void __tsan_volatile_write2(void *) {}
 void __tsan_volatile_write4(void *) {}
 void __tsan_volatile_write8(void *) {}
 void __tsan_read_range(void *p, uint64_t n) {
-  for (uint64_t i = 0; i < n; ++i) emulator::access(static_cast<char *>(p) + i, 1, false);
+  for (uint64_t i = 0; i < n; ++i) emulator::access(static_cast<char *>(p) + i, 1, read);
 }
 void __tsan_write_range(void *p, uint64_t n) {
-  for (uint64_t i = 0; i < n; ++i) emulator::access(static_cast<char *>(p) + i, 1, true);
+  for (uint64_t i = 0; i < n; ++i) emulator::access(static_cast<char *>(p) + i, 1, write);
 }
 void __tsan_init() {}
 void __tsan_func_entry(void *) {}

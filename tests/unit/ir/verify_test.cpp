@@ -315,6 +315,18 @@ TEST(Verify, block_loops_stand_in_one_grid_loop) {
             outside);
 }
 
+TEST(Verify, atomic_operations_accumulate_in_a_grid_loop) {
+  constexpr std::string_view stores =
+      "malformed IR: a store to a buffer of atomic operations does not accumulate";
+  EXPECT_EQ(error_of("for i in grid(0, n, 1, atomics=(p,)):\n  p[0] = p[0] + i"), "");
+  EXPECT_EQ(error_of("for i in grid(0, n, 1, atomics=(p,)):\n  p[0] = i"), stores);
+  EXPECT_EQ(error_of("for i in serial(0, n, 1, atomics=(p,)):\n  p[0] = p[0] + i"), stores);
+  std::string cell = "with alloc(t, i64, (), 'registers'):\n  t[()] = 0\n  for i in grid(0, n, 1";
+  EXPECT_EQ(error_of(cat(cell, ", atomics=(t,)):\n    t[()] = t[()] + i")), "");
+  EXPECT_EQ(error_of(cat(cell, "):\n    t[()] = t[()] + i")),
+            "malformed IR: a grid loop stores to a cell made outside it");
+}
+
 TEST(Verify, threads_of_a_grid_share_cells_in_sums_alone) {
   auto summed = [](std::string_view mark) {
     return error_of(

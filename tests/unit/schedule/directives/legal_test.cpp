@@ -125,6 +125,9 @@ TEST(Legal, scattered_writes) {
   EXPECT_EQ(verdict_of("parallel", scatter), "repeated v 0 -> 1?");
   EXPECT_EQ(verdict_of("reduce", "for i in range(w.shape[0]):\n  v[w[i]] += a[0, i]"), "legal");
   EXPECT_EQ(verdict_of("parallel", "for i in range(w.shape[0]):\n  h[w[i]] += 1"), "repeated h 0 -> 1?");
+  EXPECT_EQ(verdict_of("", "for i in range(w.shape[0]):\n  h[w[i]] += 1"), "legal");  // atomic operations
+  EXPECT_EQ(verdict_of("", "for i in range(w.shape[0]):\n  h[w[i]] = 1"), "repeated h 0 -> 1?");
+  EXPECT_EQ(verdict_of("", "for i in range(w.shape[0]):\n  v[w[i]] += 1.0"), "repeated v 0 -> 1?");
   EXPECT_EQ(verdict_of("parallel", "for i in range(w.shape[0]):\n  a[i, w[i]] = 1.0"), "legal");
   EXPECT_EQ(verdict_of("parallel", "for i in range(w.shape[0]):\n  v[i] = v[w[i]]"), "unproved v 0 -> 1?");
   EXPECT_EQ(verdict_of("parallel", "for i in range(v.shape[0]):\n  v[i * p] = 1.0"), "unproved v");

@@ -22,11 +22,15 @@ Func scheduled(std::string_view lines) {
   return out.func;
 }
 
-/// "j/128": the launched loops of a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], and their threads.
+/// "j/128": the launched loops of a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], and their threads;
+/// "j/128(w)": with atomic operations on w.
 std::string launched(std::string_view lines) {
   std::vector<std::string> out;
   walk(scheduled(lines).body, [&](const For &n, const Stmt &) {
-    if (n.kind == ForKind::grid) out.push_back(cat(n.iter->name, "/", n.how.per_block));
+    if (n.kind != ForKind::grid) return;
+    std::string atomics;
+    for (const Buf &b : n.atomics) atomics += cat("(", b->sym->name, ")");
+    out.push_back(cat(n.iter->name, "/", n.how.per_block, atomics));
   });
   return join_text(out, " ");
 }
@@ -60,6 +64,28 @@ TEST(MapGrids, loops_that_stay_serial_run_on_the_host) {
 TEST(MapGrids, a_sum_over_everything_stays_in_one_thread) {
   EXPECT_EQ(launched("s = 0.0\nfor i in range(v.shape[0]):\n  s += v[i]\nv[0] = s"), "");
   EXPECT_EQ(launched("for i in range(1, v.shape[0]):\n  v[i] += v[i - 1]"), "");
+}
+
+TEST(MapGrids, accumulations_whose_order_is_free_become_atomic_operations) {
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  w[int64(v[i])] += 1"), "i/256(w)");
+  EXPECT_EQ(
+      launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    w[int64(a[i, j])] += 1"),
+      "i/1(w) j/128(w)");
+  EXPECT_EQ(launched("s = 0\nfor i in range(w.shape[0]):\n  s += w[i]\nw[0] = s"), "i/256(s)");
+  EXPECT_EQ(launched("s = v[0]\nfor i in range(1, v.shape[0]):\n  s = max(s, v[i])\nv[0] = s"), "i/256(s)");
+  // the order of a sum of floats is fixed
+  EXPECT_EQ(launched("for i in range(w.shape[0]):\n  v[w[i]] += 1.0"), "");
+  // what the loop accumulates it also reads
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  w[int64(v[i])] += 1\n  v[i] = float32(w[0])"), "");
+}
+
+TEST(MapGrids, a_thread_that_sums_alone_needs_no_atomic_operations) {
+  EXPECT_EQ(
+      launched("for i in range(w.shape[0]):\n  for j in range(a.shape[1]):\n    w[i] += int64(a[i, j])"),
+      "i/256");
+  EXPECT_EQ(
+      launched("for i in range(a.shape[0]):\n  for j in range(w.shape[0]):\n    w[j] += int64(a[i, j])"),
+      "i/1(w) j/128");
 }
 
 TEST(MapGrids, checks_stay_in_the_threads) {

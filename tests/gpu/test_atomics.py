@@ -1,0 +1,109 @@
+"""Accumulations into shared elements: every operation and type, as CPython computes them, in any order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import nvrtc
+import pytest
+from device import Device
+
+import kernelwright as kw
+
+INTEGERS = ("int32", "uint32", "int64", "uint64")
+FLOATS = ("float32", "float64")
+EXACT = {
+    "sum": "h[k[i]] += x[i]",
+    "difference": "h[k[i]] -= x[i]",
+    "product": "h[k[i]] *= x[i]",
+    "and": "h[k[i]] &= x[i]",
+    "or": "h[k[i]] |= x[i]",
+    "xor": "h[k[i]] ^= x[i]",
+}
+OF_ALL = {"least": "h[k[i]] = min(h[k[i]], x[i])", "greatest": "h[k[i]] = max(x[i], h[k[i]])"}
+CASES = [
+    *((name, line, dtype) for name, line in EXACT.items() for dtype in INTEGERS),
+    *((name, line, dtype) for name, line in OF_ALL.items() for dtype in INTEGERS + FLOATS),
+]
+
+
+def kernel_of(line: str, fp: str = "strict") -> Any:
+    return kw.kernel(fp=fp)(
+        f"def f(h, k, x):\n    for i in range(k.shape[0]):\n        {line}\n    return h\n"
+    )
+
+
+def values(dtype: str, count: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Values of all bits; of floats, zeros of both signs as well."""
+    raw = np.random.default_rng(seed).integers(0, 256, (count, np.dtype(dtype).itemsize), dtype="uint8")
+    out = raw.view(dtype)[:, 0].copy()
+    if out.dtype.kind == "f":
+        out[~np.isfinite(out)] = 1.5
+        out[::3], out[1::7] = -0.0, 0.0
+    return out
+
+
+@pytest.mark.parametrize(("name", "line", "dtype"), CASES, ids=lambda v: v if str(v).isalnum() else "")
+def test_elements_are_those_of_cpython(name: str, line: str, dtype: str, device: Device) -> None:
+    kernel = kernel_of(line)
+    k = np.random.default_rng(1).integers(0, 5, 700)
+    h, x = values(dtype, 5, 2), values(dtype, 700, 3)
+    text = kernel.cuda(h, k, x)
+    assert "kw_atomic_" in text.split("KW_KERNEL(256)")[1]
+    with np.errstate(all="ignore"):
+        wanted = kernel.py(h.copy(), k, x)
+    for seed in (0, 1, 2):
+        device.seed(seed)
+        got = kernel(*(kw.Tensor(a, device="cuda") for a in (h, k, x)))
+        assert got.numpy().tobytes() == wanted.tobytes(), f"seed {seed}"
+
+
+@pytest.mark.parametrize("fp", ["strict", "default", "fast"])
+def test_a_sum_of_floats_keeps_its_order(fp: str) -> None:
+    """Atomic operations come in another order in each call."""
+    text = kernel_of("h[k[i]] += x[i]", fp).cuda("f32[:]", "i64[:]", "f32[:]")
+    assert "KW_KERNEL(1) f_0(" in text and "KW_KERNEL(256)" not in text
+
+
+def test_small_types_are_accumulated_by_one_thread(device: Device) -> None:
+    kernel = kernel_of("h[k[i]] += x[i]")
+    h, k, x = np.zeros(3, "int8"), np.array([0, 2, 2, 1]), np.array([1, 2, 3, 4], "int8")
+    assert "kw_atomic_" not in kernel.cuda(h, k, x).split("extern", 1)[-1].split("f_0(")[-1]
+    assert kernel(*(kw.Tensor(a, device="cuda") for a in (h, k, x))).numpy().tolist() == [1, 4, 5]
+
+
+def test_the_first_bad_bin_is_reported(device: Device) -> None:
+    kernel = kernel_of("h[k[i]] += 1")
+    k = np.zeros(600, "int64")
+    k[[17, 400]] = 9, -1
+    for seed in (0, 1, 2):
+        device.seed(seed)
+        result = kernel(*(kw.Tensor(a, device="cuda") for a in (np.zeros(4, "int64"), k, k)))
+        with pytest.raises(kw.KernelIndexError, match="index 9 is out of range for dimension 0 of 'h'"):
+            result.numpy()
+
+
+def test_explain_tells_of_atomic_operations() -> None:
+    text = str(kernel_of("h[k[i]] += x[i]").explain("i64[:]", "i64[:]", "i64[:]", device="sm_90"))
+    assert "a thread for each iteration, 256 in a block, atomic operations on 'h'" in text
+
+
+@pytest.mark.skipif(not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found")
+def test_nvrtc_accepts_every_atomic_operation() -> None:
+    names = {
+        "int32": "i32",
+        "uint32": "u32",
+        "int64": "i64",
+        "uint64": "u64",
+        "float32": "f32",
+        "float64": "f64",
+    }
+    lines: list[str] = []
+    for n, (_, line, dtype) in enumerate(CASES):
+        t = names[dtype]
+        text = kernel_of(line, "fast").cuda(f"{t}[:]", "i64[:]", f"{t}[:]", device="sm_80")
+        prelude, _, body = text.rpartition("#endif")
+        lines.append(body.replace(" f_0(", f" f_{n}("))
+    made = nvrtc.compile_text(prelude + "#endif" + "".join(lines), "sm_80")
+    assert made.code == 0 and made.is_elf, made.log
