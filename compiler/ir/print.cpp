@@ -93,7 +93,7 @@ static std::string quoted(std::string_view text) {
   std::string out = "'";
   for (char c : text) {
     bool plain = c != '\'' && c != '\\' && static_cast<unsigned char>(c) >= ' ' && c != '\x7f';
-    out += plain ? std::string(1, c) : cat("\\x", hex_text(0x100u + static_cast<unsigned char>(c)).substr(3));
+    out += plain ? std::string(1, c) : cat("\\x", hex_digits(static_cast<uint8_t>(c)));
   }
   return out + "'";
 }
@@ -329,7 +329,7 @@ std::string Printer::allocation(const Alloc &n) {
   if (n.fill != Fill::none) out += cat(", fill='", fill_text(n.fill), "'");
   if (n.buf->space == Space::constant) {
     out += ", data='";
-    for (uint8_t byte : n.buf->data) out += hex_text(0x100u + byte).substr(3);
+    for (uint8_t byte : n.buf->data) out += hex_digits(byte);
     out += "'";
   }
   if (n.in_vector) out += ", in_vector=1";

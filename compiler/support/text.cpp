@@ -97,6 +97,11 @@ std::string shortest(T v) {
 std::string float_text(double v) { return shortest(v); }
 std::string float_text(float v) { return shortest(v); }
 
+std::string hex_digits(uint8_t byte) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  return {digits[byte >> 4], digits[byte & 15]};
+}
+
 std::string hex_text(uint64_t v) {
   char buffer[32];
   auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, v, 16);

@@ -52,6 +52,8 @@ std::string float_text(double v);
 /// Likewise for float, with float's shorter digits.
 std::string float_text(float v);
 std::string hex_text(uint64_t v);
+/// Returns the two hexadecimal digits of a byte.
+std::string hex_digits(uint8_t byte);
 
 /// Returns the number with its noun: "1 dimension", "2 dimensions".
 std::string counted(size_t n, std::string_view noun);

@@ -98,9 +98,7 @@ std::string build_id_of(const void *address) {
         auto padded = [](uint32_t n) { return (n + 3u) & ~3u; };
         const char *text = at + sizeof note + padded(note.n_namesz);
         if (note.n_type == NT_GNU_BUILD_ID && text + note.n_descsz <= end)
-          for (uint32_t b = 0; b < note.n_descsz; ++b)
-            s.id += cat("0123456789abcdef"[static_cast<uint8_t>(text[b]) >> 4],
-                        "0123456789abcdef"[static_cast<uint8_t>(text[b]) & 15]);
+          for (uint32_t b = 0; b < note.n_descsz; ++b) s.id += hex_digits(static_cast<uint8_t>(text[b]));
         at = text + padded(note.n_descsz);
       }
     }
