@@ -22,8 +22,7 @@ void LoadedKernel::count_words(const Artifact &a) {
       ++output_count_;
     else
       dim_count_ += p.rank;
-    if (p.stride_class == StrideClass::general) dim_count_ += p.rank;
-    if (p.stride_class == StrideClass::inner_unit && p.rank > 0) dim_count_ += p.rank - 1u;
+    dim_count_ += passed_strides(p.stride_class, p.rank);
   }
 }
 

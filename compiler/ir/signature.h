@@ -15,6 +15,12 @@ namespace kw {
 enum class ArgKind : uint8_t { tensor, weak_scalar, strong_scalar, unused };
 /// contiguous: row-major without gaps; inner_unit: stride 1 in the last dimension; general: any strides.
 enum class StrideClass : uint8_t { contiguous, inner_unit, general };
+/// Returns the number of strides that code receives for an array: those of the outermost dimensions, which
+/// its class does not determine.
+constexpr uint32_t passed_strides(StrideClass c, uint32_t rank) {
+  if (c == StrideClass::contiguous || rank == 0) return 0;
+  return c == StrideClass::inner_unit ? rank - 1 : rank;
+}
 
 struct ArgSpec {
   ArgKind kind = ArgKind::tensor;

@@ -4,8 +4,8 @@
 namespace kw {
 
 void Invocation::add_strides(const ArrayView &a, StrideClass c) {
-  size_t count = c == StrideClass::contiguous ? 0 : c == StrideClass::inner_unit ? a.rank - 1u : a.rank;
-  for (size_t d = 0; d < count; ++d) strides.push_back(a.stride_bytes(d) / a.item_bytes());
+  for (size_t d = 0; d < passed_strides(c, a.rank); ++d)
+    strides.push_back(a.stride_bytes(d) / a.item_bytes());
 }
 
 void Invocation::add_number(ArgKind kind, DType dtype, uint64_t bits) {

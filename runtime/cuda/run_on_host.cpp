@@ -53,9 +53,7 @@ class Spans {
   Span span_of(const ParamRecord &p, const int64_t *extents, size_t &at) {
     int64_t lowest = 0, highest = 0, row_major = 1;
     bool is_empty = false;
-    size_t given = p.stride_class == StrideClass::contiguous ? 0
-                   : p.stride_class == StrideClass::general  ? p.rank
-                                                             : std::max<size_t>(p.rank, 1) - 1;
+    size_t given = passed_strides(p.stride_class, p.rank);
     for (size_t d = p.rank; d-- > 0;) {
       int64_t stride = d < given ? words_.dims[at + d] : row_major;
       row_major *= std::max<int64_t>(extents[d], 1);

@@ -38,8 +38,7 @@ class Comparison {
     }
     // the frame has no strides of a contiguous array: it must only be contiguous still
     if (c == StrideClass::contiguous) return same && (PyArray_FLAGS(a) & NPY_ARRAY_C_CONTIGUOUS);
-    int count = c == StrideClass::inner_unit ? rank - 1 : rank;
-    return strides(a, count, same);
+    return strides(a, static_cast<int>(passed_strides(c, static_cast<uint32_t>(rank))), same);
   }
   /// Compares the next output. If `general`, its strides follow those of the arguments in the frame.
   bool next_output(PyArrayObject *a, bool general) {
