@@ -15,8 +15,6 @@ int64_t step_size(const For &loop) {
   return loop.step == INT64_MIN ? INT64_MAX : -loop.step;
 }
 
-bool is_atomic_type(DType t) { return bit_width(t) == 32 || bit_width(t) == 64; }
-
 bool mentions(const Expr &e, const Sym &sym) {
   bool found = false;
   walk(e, [&](const Ref &n, const Expr &) { found |= n.sym == sym; });
@@ -89,6 +87,16 @@ bool is_exact(BinOp op, DType t) {
   // integers wrap, which is associative; minima, maxima and bitwise operations never round
   bool rounds = op == BinOp::add || op == BinOp::sub || op == BinOp::mul;
   return !rounds || !is_float(t);
+}
+
+bool can_be_atomic(const Stmt &body, const Buf &b) {
+  bool fits = bit_width(b->dtype) == 32 || bit_width(b->dtype) == 64;
+  walk(body, [&](const Store &s, const Stmt &) {
+    if (s.buf != b) return;
+    Accumulation a = accumulation_of(s);
+    fits = fits && a.term && is_exact(a.op, b->dtype);
+  });
+  return fits;
 }
 
 Accumulation accumulation_of(const Store &s) {

@@ -19,10 +19,11 @@ struct Accumulation {
   }
 };
 Accumulation accumulation_of(const Store &s);
-/// Returns whether GPUs can accumulate into elements of a type by atomic operations.
-bool is_atomic_type(DType t);
 /// Returns whether the operation gives the same bits for every order of its terms.
 bool is_exact(BinOp op, DType t);
+/// Returns whether each store to the buffer can be an atomic operation of a GPU: it accumulates 32 or 64
+/// bits, and the order of the accumulations, another one in each call, does not show in the result.
+bool can_be_atomic(const Stmt &body, const Buf &b);
 
 /// Returns the magnitude of a loop's step; for -2^63 it is 2^63 - 1.
 int64_t step_size(const For &loop);

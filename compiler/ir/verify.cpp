@@ -217,18 +217,6 @@ static bool keeps_max_trips(const For &n) {
   return n.how.max_trips >= 0 && (!trips || *trips <= n.how.max_trips);
 }
 
-/// Returns whether each store to a buffer is an accumulation that GPUs have as an atomic operation, and whose
-/// order does not show.
-static bool only_accumulates(const Stmt &body, const Buf &b) {
-  bool fits = is_atomic_type(b->dtype);
-  walk(body, [&](const Store &s, const Stmt &) {
-    if (s.buf != b) return;
-    Accumulation a = accumulation_of(s);
-    fits = fits && a.term && is_exact(a.op, b->dtype);
-  });
-  return fits;
-}
-
 /// Checks that the plan of a loop fits its kind and its body, and names visible buffers.
 bool Verifier::plan_ok(const For &n) {
   if (!need(fits_kind(n.how, n.kind), "the plan of a loop has a field of another kind of loop")) return false;
@@ -246,7 +234,7 @@ bool Verifier::plan_ok(const For &n) {
   });
   if (!need(rows_fit, "a length of rows names no visible buffer of rank 2 or more")) return false;
   bool atomics_fit = std::all_of(n.atomics.begin(), n.atomics.end(), [&](const Buf &b) {
-    return n.kind == ForKind::grid && visible_.count(b->sym.get()) && only_accumulates(n.body, b);
+    return n.kind == ForKind::grid && visible_.count(b->sym.get()) && can_be_atomic(n.body, b);
   });
   return need(atomics_fit, "a store to a buffer of atomic operations does not accumulate");
 }

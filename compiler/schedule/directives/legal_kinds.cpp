@@ -137,27 +137,16 @@ Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const
   return legal_apart(f, nest, d.loop, place, shown);
 }
 
-/// Returns whether every store of a loop to these buffers can be an atomic operation. The order of these is
-/// another one in each call, so it must not show in the result.
-static bool can_be_atomic(const For &n, const std::vector<Buf> &buffers) {
-  bool fits =
-      std::all_of(buffers.begin(), buffers.end(), [](const Buf &b) { return is_atomic_type(b->dtype); });
-  walk(n.body, [&](const Store &s, const Stmt &) {
-    if (std::find(buffers.begin(), buffers.end(), s.buf) == buffers.end()) return;
-    Accumulation a = accumulation_of(s);
-    fits = fits && a.term && is_exact(a.op, s.buf->dtype);
-  });
-  return fits;
-}
-
 /// Checks stay in their order: of the faults of a launch, the one that the serial loop meets first is raised.
 Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPlace &place, bool shown) {
   const For &n = *as<For>(place.at);
   if (counts_lanes(n)) return inapplicable("the order of a sum in it is fixed", place.at.loc());
   Verdict apart = legal_apart(f, nest, d.loop, place, false);
   if (apart.ok()) return apart;
-  Verdict v = by_dependences(f, nest, Claim::atomic, d.loop, place, false,
-                             [&](const Verdict &one) { return can_be_atomic(n, one.accumulators); });
+  Verdict v = by_dependences(f, nest, Claim::atomic, d.loop, place, false, [&](const Verdict &one) {
+    return std::all_of(one.accumulators.begin(), one.accumulators.end(),
+                       [&](const Buf &b) { return can_be_atomic(n.body, b); });
+  });
   if (v.ok()) {
     std::vector<const BufNode *> shared = private_scalars(f, nest, d.loop);
     for (const Buf &b : v.accumulators) shared.push_back(b.get());

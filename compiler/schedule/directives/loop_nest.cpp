@@ -88,15 +88,17 @@ LoopPlace LoopNest::place_of(uint32_t loop) const {
 }
 
 void LoopNest::apply(const Directive &d) {
+  apply(d, d.as<Grid>() ? legal(d).accumulators : std::vector<Buf>());
+}
+
+void LoopNest::apply(const Directive &d, const std::vector<Buf> &accumulators) {
   if (is_recording_) {
     // The line names loops as they are before the rewrite, which is also where replay reads it.
     steps_.push_back({d, print_directive(nest(), d)});
     auto id = [&](uint32_t loop) { return nest().loops[loop].loop->id; };
     if (const Fuse *pair = d.as<Fuse>()) fused_.push_back({id(pair->next), id(pair->loop)});
   }
-  std::vector<Buf> accumulators;
-  if (d.as<Grid>()) accumulators = legal(d, false).accumulators;
-  replace_region(apply_directive(f_, region_, nest(), d, std::move(accumulators)));
+  replace_region(apply_directive(f_, region_, nest(), d, accumulators));
 }
 
 void LoopNest::replace_region(Stmt by) {
@@ -170,7 +172,7 @@ void LoopNest::set_plans_alone(const std::vector<LoopMark> &marks) {
 Verdict LoopNest::try_apply(const Directive &d) {
   Verdict v = legal(d, is_recording_ && d.as<Fuse>());  // of which a witness is told
   if (v.ok())
-    apply(d);
+    apply(d, v.accumulators);
   else if (is_recording_)
     rejections_.push_back(refusal_of(nest(), d, v));
   return v;

@@ -125,6 +125,8 @@ class LoopNest {
  private:
   /// Returns a loop of the nest with its scope in the function.
   LoopPlace place_of(uint32_t loop) const;
+  /// Applies a directive with the accumulators of its verdict.
+  void apply(const Directive &d, const std::vector<Buf> &accumulators);
   void replace_region(Stmt by);
   void set_plans_alone(const std::vector<LoopMark> &marks);
 
