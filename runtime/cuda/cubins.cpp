@@ -29,14 +29,6 @@ std::string key_text(const CubinSource &s) {
 /// Set once a compilation has opened NVRTC.
 std::atomic<bool> has_compiled{false};
 
-/// Returns the message of a diagnostic, which has no place in a source.
-Resolved resolved(const Diagnostic &d) {
-  Resolved out;
-  out.code = d.code, out.message = d.message;
-  out.notes = d.notes, out.help = d.help;
-  return out;
-}
-
 Cubin obtain_cubin(const CubinSource &source) {
   if (auto found = find_cubin(source)) return std::move(*found);
   return compile_cubin(source);
@@ -81,7 +73,7 @@ Cubin compile_cubin(const CubinSource &source) {
     out = {std::move(made.bytes), std::move(made.log), nvrtc_identity()};
   } catch (const CompileError &e) {
     std::vector<Resolved> errors;
-    for (const Diagnostic &d : e.found()) errors.push_back(resolved(d));
+    for (const Diagnostic &d : e.found()) errors.push_back(resolve(d, {}));
     throw ResolvedError(std::move(errors));
   }
   has_compiled = true;

@@ -13,28 +13,35 @@ namespace {
 
 CuPointer pointer(const void *p) { return reinterpret_cast<CuPointer>(p); }
 
-/// The stream of a call: the given one, or that of this thread.
-CuStream stream_of(Device d, DeviceStream stream) {
-  return stream.handle ? static_cast<CuStream>(stream.handle) : present_stream(d.index);
-}
+/// A device whose context is current, and the stream of an operation on it.
+struct OnStream {
+  CudaDevice &device;
+  CuStream stream;
+
+  /// Enters the device; takes the given stream, or that of this thread.
+  explicit OnStream(Device d, DeviceStream given = {})
+      : device(cuda_device(d.index)),
+        stream(given.handle ? static_cast<CuStream>(given.handle) : present_stream(d.index)) {
+    device.enter();
+  }
+  const CudaDriver &driver() const { return device.driver(); }
+  void use(const void *memory) { device.memory().use(pointer(memory), stream); }
+};
 
 }  // namespace
 
 void *allocate_on_cuda(Device d, size_t bytes, bool zeroed) {
-  CudaDevice &device = cuda_device(d.index);
-  device.enter();
-  auto *memory = reinterpret_cast<void *>(device.memory().allocate(bytes, present_stream(d.index)));
+  OnStream on(d);
+  auto *memory = reinterpret_cast<void *>(on.device.memory().allocate(bytes, on.stream));
   if (zeroed) zero_on_cuda(d, memory, bytes);
   return memory;
 }
 
 void zero_on_cuda(Device d, void *data, size_t bytes) {
   if (bytes == 0) return;
-  CudaDevice &device = cuda_device(d.index);
-  device.enter();
-  CuStream stream = present_stream(d.index);
-  device.memory().use(pointer(data), stream);
-  device.check(device.driver().cuMemsetD8Async(pointer(data), 0, bytes, stream), "cuMemsetD8Async");
+  OnStream on(d);
+  on.use(data);
+  on.device.check(on.driver().cuMemsetD8Async(pointer(data), 0, bytes, on.stream), "cuMemsetD8Async");
 }
 
 void free_on_cuda(Device d, void *data) noexcept {
@@ -45,33 +52,27 @@ void free_on_cuda(Device d, void *data) noexcept {
 
 void copy_on_cuda(Device d, void *to, const void *from, size_t bytes, DeviceStream given) {
   if (bytes == 0) return;
-  CudaDevice &device = cuda_device(d.index);
-  device.enter();
-  CuStream stream = stream_of(d, given);
-  device.memory().use(pointer(to), stream), device.memory().use(pointer(from), stream);
-  device.check(device.driver().cuMemcpyDtoDAsync_v2(pointer(to), pointer(from), bytes, stream),
-               "cuMemcpyDtoDAsync");
+  OnStream on(d, given);
+  on.use(to), on.use(from);
+  on.device.check(on.driver().cuMemcpyDtoDAsync_v2(pointer(to), pointer(from), bytes, on.stream),
+                  "cuMemcpyDtoDAsync");
 }
 
 void write_to_cuda(Device d, void *to, const void *from, size_t bytes) {
   if (bytes == 0) return;
-  CudaDevice &device = cuda_device(d.index);
-  device.enter();
-  CuStream stream = present_stream(d.index);
-  device.memory().use(pointer(to), stream);
-  device.check(device.driver().cuMemcpyHtoDAsync_v2(pointer(to), from, bytes, stream), "cuMemcpyHtoDAsync");
-  device.wait(stream);  // the caller's memory may change afterwards
+  OnStream on(d);
+  on.use(to);
+  on.device.check(on.driver().cuMemcpyHtoDAsync_v2(pointer(to), from, bytes, on.stream), "cuMemcpyHtoDAsync");
+  on.device.wait(on.stream);  // the caller's memory may change afterwards
 }
 
 void read_from_cuda(Device d, void *to, const void *from, size_t bytes) {
   if (bytes == 0) return;
-  CudaDevice &device = cuda_device(d.index);
-  device.enter();
-  CuStream stream = present_stream(d.index);
-  device.memory().use(pointer(from), stream);
-  device.check(device.driver().cuMemcpyDtoHAsync_v2(to, pointer(from), bytes, stream), "cuMemcpyDtoHAsync");
-  wait_for_stream(device, stream);
-  raise_late_fault(device);
+  OnStream on(d);
+  on.use(from);
+  on.device.check(on.driver().cuMemcpyDtoHAsync_v2(to, pointer(from), bytes, on.stream), "cuMemcpyDtoHAsync");
+  wait_for_stream(on.device, on.stream);
+  raise_late_fault(on.device);
 }
 
 std::shared_ptr<const LoadedKernel> load_on_cuda(Artifact artifact, const CodeOrigin &origin,
@@ -86,13 +87,11 @@ std::shared_ptr<const LoadedKernel> load_on_cuda(Artifact artifact, const CodeOr
 
 RunResult launch_on_cuda(const LoadedKernel &kernel, const CallWords &words, DeviceStream given,
                          const volatile uint32_t *cancel) {
-  CudaDevice &device = cuda_device(words.device.index);
-  device.enter();
-  raise_late_fault(device);
-  CuStream stream = stream_of(words.device, given);
-  for (size_t i = 0; i < kernel.buffer_count(); ++i) device.memory().use(pointer(words.data[i]), stream);
-  if (!kernel.device_code()) return run_on_host(device, kernel, words, stream, cancel);
-  return start_on_device(device, kernel, words, stream, cancel, debug_options().wait);
+  OnStream on(words.device, given);
+  raise_late_fault(on.device);
+  for (size_t i = 0; i < kernel.buffer_count(); ++i) on.use(words.data[i]);
+  if (!kernel.device_code()) return run_on_host(on.device, kernel, words, on.stream, cancel);
+  return start_on_device(on.device, kernel, words, on.stream, cancel, debug_options().wait);
 }
 
 }  // namespace kw

@@ -135,11 +135,13 @@ void drop_capsule(PyObject *capsule) {
     delete_versioned(static_cast<DlVersioned *>(PyCapsule_GetPointer(capsule, versioned_name)));
 }
 
-/// Returns whether an object says that it lies on a GPU.
-bool is_on_gpu(PyObject *o) {
+/// Returns the number of the GPU that an object says it lies on; nothing for other objects.
+std::optional<uint32_t> gpu_of(PyObject *o) {
   PyRef device(PyObject_CallMethod(o, "__dlpack_device__", nullptr));
-  bool found = device && PyTuple_Check(device.get()) && PyTuple_GET_SIZE(device.get()) == 2 &&
-               PyLong_AsLong(PyTuple_GET_ITEM(device.get(), 0)) == of_cuda;
+  std::optional<uint32_t> found;
+  if (device && PyTuple_Check(device.get()) && PyTuple_GET_SIZE(device.get()) == 2 &&
+      PyLong_AsLong(PyTuple_GET_ITEM(device.get(), 0)) == of_cuda)
+    found = static_cast<uint32_t>(PyLong_AsLong(PyTuple_GET_ITEM(device.get(), 1)));
   PyErr_Clear();
   return found;
 }
@@ -215,14 +217,12 @@ PyObject *cuda_array_interface(const Tensor &t) {
 
 PyRef tensor_of_dlpack(PyObject *o) {
   auto *type = reinterpret_cast<PyObject *>(Py_TYPE(o));
-  if (!PyObject_HasAttrString(type, "__dlpack__") || !PyObject_HasAttrString(type, "__dlpack_device__") ||
-      !is_on_gpu(o))
+  if (!PyObject_HasAttrString(type, "__dlpack__") || !PyObject_HasAttrString(type, "__dlpack_device__"))
     return {};
+  std::optional<uint32_t> index = gpu_of(o);
+  if (!index) return {};
   // the streams of all devices but the chosen ones have the same number
-  PyRef device(PyObject_CallMethod(o, "__dlpack_device__", nullptr));
-  if (!device) return {};
-  auto index = static_cast<uint32_t>(PyLong_AsLong(PyTuple_GET_ITEM(device.get(), 1)));
-  auto stream = reinterpret_cast<uintptr_t>(present_stream(index));
+  auto stream = reinterpret_cast<uintptr_t>(present_stream(*index));
   PyRef method(PyObject_GetAttrString(o, "__dlpack__"));
   PyRef keywords(Py_BuildValue("{sK}", "stream", static_cast<unsigned long long>(stream)));
   PyRef nothing(PyTuple_New(0));
@@ -250,7 +250,7 @@ PyRef tensor_of_dlpack(PyObject *o) {
     PyGILState_Release(state);
   };
   auto *data = static_cast<char *>(t.data) + t.byte_offset;
-  auto storage = Storage::adopt(data, true, std::move(release), {DeviceKind::cuda, index});
+  auto storage = Storage::adopt(data, true, std::move(release), {DeviceKind::cuda, *index});
   return PyRef(
       wrap_tensor(default_result_class(), Tensor::over(std::move(storage), data, *dtype, shape, strides)));
 }
