@@ -33,7 +33,8 @@ def bytes_moved(case: Any) -> int:
     return sum(a.nbytes for a in {id(a): a for a in arrays}.values() if isinstance(a, np.ndarray))
 
 
-def row(case: Any, device: str) -> str:
+def row(case: Any, device: str) -> tuple[float, str]:
+    """Milliseconds of the compilation, and the line of the table."""
     arguments = case.arguments(next(iter(case.sizes)))
     start = time.perf_counter()
     case.kernel.warmup(*arguments, device=device)
@@ -43,10 +44,11 @@ def row(case: Any, device: str) -> str:
     threads = ", ".join(str(launch.threads) for launch in launches)
     registers = max(launch.registers or 0 for launch in launches)
     spilled = sum(launch.spilled or 0 for launch in launches)
-    return (
+    line = (
         f"  {case.name:22} {milliseconds:8.1f} {len(launches):9} {threads[:18]:>20} "
         f"{registers:10} {spilled:8} {least}"
     )
+    return milliseconds, line
 
 
 def compile_all(names: list[str], device: str) -> None:
@@ -65,8 +67,8 @@ def compile_all(names: list[str], device: str) -> None:
     heads = f"{'ms':>8} {'launches':>9} {'threads':>20} {'registers':>10} {'spilled':>8} {'least us':>9}"
     print(f"  {'':22} {heads}")
     rows = [row(CASES[name], device) for name in (names or CASES)]
-    print("\n".join(rows))
-    times = [float(line.split()[1]) for line in rows]
+    print("\n".join(line for _, line in rows))
+    times = [milliseconds for milliseconds, _ in rows]
     print(f"  median {statistics.median(times):.1f} ms, slowest {max(times):.1f} ms")
 
 

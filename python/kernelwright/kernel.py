@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _core, capture, kept_text, text  # noqa: F401 (the core calls capture at each first call)
 from ._core import Kernel
 
 if TYPE_CHECKING:
     import os
+    from typing import ParamSpec, TypeVar
 
     from .explain import Explanation, HtmlExplanation
     from .export import ExportedLibrary
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from .measure.stats import KernelStats
     from .warm.warmup import WarmedVersion
 
-
-P = ParamSpec("P")
-R = TypeVar("R")
+    P = ParamSpec("P")
+    R = TypeVar("R")
 
 
 @overload
