@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,13 +37,51 @@ KW_KERNEL(64) count_and_read(i32 *p, i32 *q) { kw_atomic_add(&p[0], 1); q[kw_thr
 KW_KERNEL(64) count_and_write(i32 *p) { if (kw_thread) kw_atomic_add(&p[0], 1); else p[0] = 3; }
 KW_KERNEL(64) count_past_the_end(i32 *p) { kw_atomic_add(&p[31 + kw_thread], 1); }
 """
+# Threads that wait for one another. Each thread reads what the one 1, 32 or 0 threads after it wrote.
+TEAMS = """\
+KW_KERNEL(64) turn(i32 *p, i32 by) {
+  KW_SHARED(i32, s, 64);
+  s[kw_thread] = (i32)kw_thread;
+  if (by == 1) kw_sync_warp(); else if (by) kw_sync();
+  p[kw_thread] = s[(kw_thread + by) % 64];
+}
+KW_KERNEL(64) turn_twice(i32 *p, i32 between) {
+  KW_SHARED(i32, s, 64);
+  for (i32 k = 0; k < 2; k++) {
+    s[kw_thread] = k + (i32)kw_thread;
+    kw_sync();
+    p[kw_thread] = s[(kw_thread + 32) % 64];
+    if (between) kw_sync();
+  }
+}
+KW_KERNEL(64) fold(i32 *p) {
+  i32 x = (i32)kw_thread;
+  for (i32 o = 16; o; o >>= 1) x = x + kw_shfl_xor(x, o);
+  p[kw_thread] = x + kw_shfl(x, 7) + kw_any(kw_thread == 40) + kw_any_warp(kw_thread == 40);
+}
+KW_KERNEL(64) shared_bins(i32 *p, i32 waits) {
+  KW_SHARED(i32, s, 4);
+  if (kw_thread < 4) s[kw_thread] = 0;
+  if (waits & 1) kw_sync();
+  kw_atomic_add(&s[kw_thread % 4], 1);
+  if (waits & 2) kw_sync();
+  if (kw_thread < 4) p[kw_thread] = s[kw_thread];
+}
+KW_KERNEL(64) part_waits(i32 *p) { if (kw_thread < 32) kw_sync(); p[kw_thread] = 1; }
+KW_KERNEL(64) other_barrier(i32 *p) { if (kw_thread & 1) kw_sync_warp(); else kw_sync_warp(1000); p[0] = 1; }
+KW_KERNEL(64) unwritten(i32 *p) { KW_SHARED(i32, s, 64); p[kw_thread] = s[kw_thread]; kw_sync(); }
+KW_KERNEL(64) past_shared(i32 *p) { KW_SHARED(i32, s, 32); s[kw_thread] = 1; kw_sync(); p[0] = s[0]; }
+KW_KERNEL(64) all_blocks(i32 *p) { kw_sync(); p[kw_thread] = 1; kw_sync(); }
+KW_KERNEL(64) no_lane(i32 *p) { p[kw_thread] = kw_shfl(1, 32); }
+KW_KERNEL(64) much(i32 *p) { KW_SHARED(f64, s, 6145); s[kw_thread] = 1; kw_sync(); p[0] = 1; }
+"""
 
 
-def run(steps: list[Any], seed: int = 0) -> tuple[list[str], str, int]:
+def run(steps: list[Any], seed: int = 0, text: str = TEXT) -> tuple[list[str], str, int]:
     """What the steps print, what the emulator reports, and the exit code."""
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("raw.py"))],
-        input=json.dumps({"text": TEXT, "steps": steps}),
+        input=json.dumps({"text": text, "steps": steps}),
         env={**os.environ, **stand_ins.environment(KW_EMULATOR_SEED=str(seed))},
         capture_output=True,
         text=True,
@@ -101,7 +140,7 @@ def test_programs_without_bugs_have_no_reports(seed: int) -> None:
             "count_and_read",
             ["p", "q"],
             2,
-            "thread 0: race: thread 0 accesses what atomic operations change at byte 0",
+            "thread 1: race: thread 1 writes what another thread reads at byte 0",
         ),
         ("count_and_write", ["p"], 2, "thread 1: race: threads 0 and 1 write at byte 0"),
         ("count_past_the_end", ["p"], 2, "thread 1: out of bounds write of 4 bytes: byte 128"),
@@ -128,6 +167,52 @@ def test_bugs_of_kernels_are_reported(
     # another order of the threads finds the same bug at another place
     wanted = f"[emulator] kernel {kernel}, {report}" if seed == 0 else kind
     assert wanted in said
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_threads_wait_for_one_another(seed: int) -> None:
+    steps = [
+        ["allocate", "p", 256],
+        ["launch", "turn", 1, 64, ["p", 32]],
+        ["show", "p", 64],
+        ["launch", "turn_twice", 1, 64, ["p", 1]],
+        ["show", "p", 64],
+        ["launch", "fold", 1, 64, ["p"]],
+        ["show", "p", 64],
+        ["launch", "shared_bins", 1, 64, ["p", 3]],
+        ["show", "p", 4],
+    ]
+    turned = [(k + 32) % 64 for k in range(64)]
+    first, second = sum(range(32)), sum(range(32, 64))
+    expected = [turned, [k + 1 for k in turned], [2 * first + 1] * 32 + [2 * second + 2] * 32, [16] * 4]
+    assert run(steps, seed, TEAMS) == ([*map(str, expected), "done"], "", 0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words", "blocks", "report"),
+    [
+        ("turn", ["p", 1], 1, "thread 31: read of memory that was never written at byte 128"),
+        ("turn_twice", ["p", 0], 1, "thread 31: race: thread 63 writes and thread 31 reads at byte 252"),
+        ("shared_bins", ["p", 2], 1, "thread 4: race: threads 0 and 4 write at byte 0"),
+        ("shared_bins", ["p", 1], 1, "race: thread 3 accesses what atomic operations change at byte 12"),
+        ("part_waits", ["p"], 1, "thread 0: waits at line [0-9]+ for thread 32, which has ended"),
+        ("other_barrier", ["p"], 1, "thread 1: waits at line [0-9]+, thread 0 at line 1000"),
+        ("unwritten", ["p"], 1, "read of memory that was never written at byte 0"),
+        ("past_shared", ["p"], 1, "out of bounds write of 4 bytes: byte 128 of memory of 128 bytes"),
+        ("all_blocks", ["p"], 2, "thread 127: race: threads 63 and 127 write at byte 252"),
+        ("no_lane", ["p"], 1, "exchange with lane 32 of 32"),
+        ("much", ["p"], 1, "more shared memory than 48 KB"),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_bugs_of_barriers_are_reported(
+    kernel: str, words: list[Any], blocks: int, report: str, seed: int
+) -> None:
+    steps = [["allocate", "p", 256], ["launch", kernel, blocks, 64, words], ["synchronize"]]
+    out, said, _ = run(steps, seed, TEAMS)
+    assert out == ["cuStreamSynchronize: 700"]
+    if seed == 0:
+        assert re.search(report, said), said
 
 
 def test_errors_stay() -> None:

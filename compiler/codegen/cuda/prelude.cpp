@@ -150,6 +150,19 @@ template <class T> KW_FUNCTION T kw_shr(T a, T n) {
   return (u64)n < 8 * sizeof(T) ? (T)(a >> n) : a < 0 ? (T)-1 : (T)0;
 }
 
+// threads of a block that wait for one another; kw_any: for any thread
+#define KW_SHARED(type, name, count) __shared__ __align__(16) type name[count]
+KW_FUNCTION void kw_sync() { __syncthreads(); }
+KW_FUNCTION void kw_sync_warp() { __syncwarp(); }
+KW_FUNCTION bool kw_any(bool x) { return __syncthreads_or(x); }
+KW_FUNCTION bool kw_any_warp(bool x) {
+  bool any = __any_sync(~0u, x);
+  __syncwarp();
+  return any;
+}
+template <class T> KW_FUNCTION T kw_shfl(T x, i32 lane) { return (T)__shfl_sync(~0u, x, lane); }
+template <class T> KW_FUNCTION T kw_shfl_xor(T x, i32 mask) { return (T)__shfl_xor_sync(~0u, x, mask); }
+
 // atomic operations on 32 and 64 bits
 template <class T, int bytes> struct kw_types { typedef u32 word; typedef T term; };
 template <class T> struct kw_types<T, 8> { typedef u64 word; typedef T term; };

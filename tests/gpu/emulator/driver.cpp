@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "fibres.h"
 #include "memory.h"
 
 using Result = int;
@@ -246,7 +247,7 @@ void run_launch(const Function &f, std::vector<std::vector<char>> params, std::a
   emulator::own.stack_begin = reinterpret_cast<uintptr_t>(stack);
   emulator::own.stack_end = emulator::own.stack_begin + bytes;
   dl_iterate_phdr(find_data, reinterpret_cast<void *>(f.run));
-  emulator::here = {++d.launches, 1, f.name};
+  emulator::here = {++d.launches, 1, f.name, static_cast<uint32_t>(size[3])};
   is_running = true;
   if (setjmp(leave) == 0) f.run(pointers.data(), size.data(), d.seed ? d.next_random() + 1 : 0);
   is_running = false;
@@ -259,8 +260,11 @@ void emulator::report(const std::string &what) {
   std::fprintf(stderr, "[emulator] kernel %s, thread %u: %s\n", here.kernel, here.thread - 1, what.c_str());
   driver().failure = illegal_address;
   if (!is_running) std::abort();
-  longjmp(leave, 1);
+  if (!leave_fibre()) leave_kernel();
+  std::abort();
 }
+
+void emulator::leave_kernel() { longjmp(leave, 1); }
 
 extern "C" {
 

@@ -11,6 +11,9 @@
 #include <mutex>
 #include <vector>
 
+#include "fibres.h"
+#include "races.h"
+
 namespace emulator {
 
 Place here;
@@ -18,18 +21,8 @@ OwnMemory own;
 
 namespace {
 
-constexpr size_t page = 4096, arena_bytes = size_t{4} << 30;  // address space, of which little is used
-/// Instead of the number of a thread: several, and any by atomic operations.
-constexpr uint32_t many = UINT32_MAX, atomically = UINT32_MAX - 1;
-
+constexpr size_t page = 4096, arena_bytes = size_t{2} << 30;  // address space, of which little is used
 enum class Access : uint8_t { read, write, atomic };
-
-/// What is known of one byte of device memory.
-struct Note {
-  uint32_t launch;          ///< in which it was accessed last
-  uint32_t writer, reader;  ///< thread of that launch, 0 for none; `many`; `atomically`
-  bool is_written;          ///< ever since its allocation
-};
 
 struct Arena {
   char *memory = nullptr;
@@ -91,50 +84,49 @@ std::string text(const char *format, uint64_t a, uint64_t b, uint64_t c) {
 }
 
 /// Reports a race of this access with earlier ones of the launch to the same byte.
-template <class Place>
-void check_race(const Note &n, Access how, Place place) {
+template <class Where>
+void check_race(const Note &n, Access how, Where where) {
+  auto raced = [&](const char *format, const Accessors &others) {
+    report(text(format, others.thread() - 1, here.thread - 1, 0) + where());
+  };
   bool writes = how != Access::read;
-  if (n.writer == atomically && how != Access::atomic)
-    report(text("race: thread %llu accesses what atomic operations change", here.thread - 1, 0, 0) + place());
-  if (n.writer && n.writer != here.thread && n.writer != atomically)
-    report(
-        text(writes ? "race: threads %llu and %llu write" : "race: thread %llu writes and thread %llu reads",
-             n.writer - 1, here.thread - 1, 0) +
-        place());
-  if (writes && n.reader && n.reader != here.thread)
-    report(text("race: thread %llu writes what another thread reads", here.thread - 1, 0, 0) + place());
-  if (how != Access::write && !n.is_written) report("read of memory that was never written" + place());
+  if (how != Access::atomic && !n.atomics.precede(here))
+    report(text("race: thread %llu accesses what atomic operations change", here.thread - 1, 0, 0) + where());
+  if (!n.writer.precede(here))
+    raced(writes ? "race: threads %llu and %llu write" : "race: thread %llu writes and thread %llu reads",
+          n.writer);
+  if (writes && !n.readers.precede(here))
+    report(text("race: thread %llu writes what another thread reads", here.thread - 1, 0, 0) + where());
+  if (how != Access::write && !n.is_written) report("read of memory that was never written" + where());
 }
+
+/// The allocation of the last access, because most are to the same one.
+std::map<uintptr_t, Block>::iterator last = blocks.end();
 
 void access(const volatile void *address, size_t size, Access how) {
   auto p = reinterpret_cast<uintptr_t>(address);
   bool writes = how != Access::read;
   if (!arena().holds(p)) {
     auto within = [&](uintptr_t begin, uintptr_t end) { return p >= begin && p + size <= end; };
-    bool fine = within(own.stack_begin, own.stack_end) || within(own.data_begin, own.data_end);
+    bool fine = within(own.stack_begin, own.stack_end) || within(own.data_begin, own.data_end) ||
+                is_on_fibre(p, p + size);
     for (const auto &[begin, end] : pinned) fine = fine || within(begin, end);
     if (!fine) out_of_bounds(p, size, writes);
     return;
   }
-  // most accesses are to the block of the last one
-  static std::map<uintptr_t, Block>::iterator last;
-  static uint32_t last_launch = 0;
-  if (last_launch != here.launch || p - last->first >= last->second.bytes) {
-    last = block_of(p);
-    last_launch = last == blocks.end() ? 0 : here.launch;
-  }
+  if (last == blocks.end() || p - last->first >= last->second.bytes) last = block_of(p);
   if (last == blocks.end() || p - last->first + size > last->second.bytes) out_of_bounds(p, size, writes);
   if (p % size != 0) report(text("misaligned access of %llu bytes", size, 0, 0));
   Note *notes = arena().notes + (p - arena().begin());
   for (size_t i = 0; i < size; ++i) {
     Note &n = notes[i];
-    if (n.launch != here.launch) n.launch = here.launch, n.writer = n.reader = 0;
+    if (n.launch != here.launch) n = {here.launch, n.is_written, {}, {}, {}};
     check_race(n, how, [&] {
       return text(" at byte %llu of memory of %llu bytes", p + i - last->first, last->second.bytes, 0);
     });
-    if (how == Access::read) n.reader = n.reader == 0 || n.reader == here.thread ? here.thread : many;
-    if (how == Access::write) n.writer = here.thread, n.is_written = true;
-    if (how == Access::atomic) n.writer = atomically;
+    if (how == Access::read) n.readers.add(here);
+    if (how == Access::write) n.writer.add(here), n.is_written = true;
+    if (how == Access::atomic) n.atomics.add(here);
   }
 }
 
@@ -167,6 +159,7 @@ bool release(uint64_t memory) {
   if (found == blocks.end()) return false;
   used[found->second.device] -= found->second.bytes;
   freed.emplace(found->second.pages, memory);
+  if (last == found) last = blocks.end();
   blocks.erase(found);
   return true;
 }

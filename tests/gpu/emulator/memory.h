@@ -13,6 +13,13 @@ struct Place {
   uint32_t launch = 0;  ///< its number, from 1; 0: no kernel is running
   uint32_t thread = 0;  ///< its number in the launch, from 1
   const char *kernel = "";
+  uint32_t threads = 1;                      ///< of a block
+  uint32_t block_epoch = 0, warp_epoch = 0;  ///< barriers before it, of the block and of the warp
+
+  bool shares_block(uint32_t other) const { return (other - 1) / threads == (thread - 1) / threads; }
+  bool shares_warp(uint32_t other) const {
+    return shares_block(other) && (other - 1) % threads / 32 == (thread - 1) % threads / 32;
+  }
 };
 extern Place here;
 
@@ -46,5 +53,7 @@ struct Unlocked {
 
 /// Ends the running kernel with a report, as a device ends one with an error.
 [[noreturn]] void report(const std::string &what);
+/// Ends it without a further word, on the stack of the one that runs it.
+[[noreturn]] void leave_kernel();
 
 }  // namespace emulator

@@ -53,9 +53,13 @@ std::string digest(const std::string &text) {
 std::string whole(const std::string &text, const std::string &arch) {
   std::ostringstream out;
   out << read_file(own_folder() + "/shim.inc") << "\n" << text << "\n";
+  // Threads that wait for one another need stacks of their own.
+  size_t prelude = text.find("#endif\n");
+  bool waits = std::regex_search(text.substr(prelude == std::string::npos ? 0 : prelude),
+                                 std::regex(R"(\bkw_(sync|any|shfl)|KW_SHARED)"));
   static const std::regex kernel(R"(KW_KERNEL\((\d+)\)\s+(\w+)\()");
   for (std::sregex_iterator k(text.begin(), text.end(), kernel), end; k != end; ++k)
-    out << "KW_RUN(" << (*k)[2] << ", " << (*k)[1] << ")\n";
+    out << "KW_RUN(" << (waits ? "kw_run_blocks, " : "kw_run, ") << (*k)[2] << ", " << (*k)[1] << ")\n";
   out << "extern \"C\" const char kw_emulated_arch[] = \"" << arch << "\";\n";
   return out.str();
 }

@@ -11,7 +11,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUILT = HERE.parents[2] / "build" / "emulated"
-SOURCES = ("stand_ins.py", "driver.cpp", "memory.cpp", "memory.h", "nvrtc.cpp", "shim.inc")
+LIBRARY = ("driver.cpp", "memory.cpp", "fibres.cpp")
+SOURCES = (*LIBRARY, "stand_ins.py", "memory.h", "races.h", "fibres.h", "nvrtc.cpp", "shim.inc")
 COMMON = ("-O1", "-g1", "-std=c++20", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wl,--build-id")
 
 
@@ -33,7 +34,7 @@ def stand_ins() -> Path:
         made = Path(temporary, "made")
         made.mkdir()
         (made / "shim.inc").write_bytes((HERE / "shim.inc").read_bytes())
-        sources = [str(HERE / name) for name in ("driver.cpp", "memory.cpp")]
+        sources = [str(HERE / name) for name in LIBRARY]
         _compile(made, "libcuda.so.1", "-Wl,-soname,libcuda.so.1", *sources, "-lpthread", "-ldl")
         _compile(made, "libnvrtc.so.13", "-Wl,-soname,libnvrtc-emulated.so", str(HERE / "nvrtc.cpp"), "-ldl")
         try:

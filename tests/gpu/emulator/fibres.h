@@ -1,0 +1,14 @@
+// Runs the threads of a block, each on a stack of its own, so that they can wait for one another.
+#pragma once
+
+#include <cstdint>
+
+namespace emulator {
+
+/// Returns whether an address lies on the stack of a thread.
+bool is_on_fibre(uintptr_t begin, uintptr_t end);
+/// Returns false if no thread of a block runs; else leaves it for the one that runs the block, which leaves
+/// the kernel.
+bool leave_fibre();
+
+}  // namespace emulator
