@@ -28,6 +28,7 @@ class LaunchProgramBuilder {
     out_.launches.code = code_.take();
     out_.launches.arch = target_.arch;
     // What the kernels share comes first, so their places move.
+    texts_.text.insert(0, texts_.team_functions);
     auto size = static_cast<uint32_t>(texts_.text.size());
     out_.bytes.insert(0, texts_.text);
     out_.launches.shared_bytes = size;

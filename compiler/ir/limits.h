@@ -14,6 +14,9 @@ inline constexpr int64_t max_extent = int64_t{1} << 46;
 inline constexpr int64_t sum_lane_bits = 6, sum_lanes = int64_t{1} << sum_lane_bits;
 inline constexpr int64_t sum_block_bits = 12, sum_block = int64_t{1} << sum_block_bits;
 
+/// Threads of a warp, on all GPUs that kernels are compiled for (CUDA C++ Programming Guide).
+inline constexpr int64_t warp_threads = 32;
+
 /// Bytes of a cache line, on all machines that kernels are compiled for.
 inline constexpr uint32_t cache_line = 64;
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ir/accumulation.h"
+#include "ir/arg_reduction.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
@@ -48,6 +49,7 @@ class Verifier {
   bool loop(const For &n);
   bool nested_ok(const For &n);
   bool cell_ok(const Store &n);
+  void take_selected(const If &n, size_t from);
   bool plan_ok(const For &n);
   bool mark_ok(const Store &n);
   const LoopInvariance &invariance(const For *loop) {
@@ -61,6 +63,7 @@ class Verifier {
   size_t site_count_ = 0;
   int jump_targets_ = 0;  ///< serial and while loops that a jump at this place may refer to
   std::unordered_map<const SymNode *, size_t> cells_;  ///< number of loops around the Alloc
+  std::vector<Buf> unselected_;  ///< cells that a block loop stores to, unless a conditional selects them
   std::unordered_set<const SymNode *> bound_, visible_;
   std::unordered_set<const ExprNode *> sound_;  ///< shared expressions that were checked in this scope
 };
@@ -265,12 +268,28 @@ bool Verifier::cell_ok(const Store &n) {
     ForKind kind = loops_[l]->kind;
     bool sums = kind == ForKind::parallel ? n.order == Order::lanes
                                           : n.order != Order::source && n.order.names(loops_[l]->iter);
+    bool is_block = kind == ForKind::block;
+    if (is_block && !sums) {
+      Accumulation a = accumulation_of(n);
+      sums = a.term && is_exact(a.op, n.buf->dtype);
+    }
     const std::vector<Buf> &atomics = loops_[l]->atomics;
     bool is_atomic = std::find(atomics.begin(), atomics.end(), n.buf) != atomics.end();
-    if (runs_on_threads(kind) && !sums && !is_atomic)
+    if (is_block && !sums)
+      unselected_.push_back(n.buf);
+    else if (runs_on_threads(kind) && !sums && !is_atomic)
       return fail(cat("a ", kind_text(kind), " loop stores to a cell made outside it"));
   }
   return true;
+}
+
+/// Drops the cells, from one on, that a conditional selects: threads combine their selections.
+void Verifier::take_selected(const If &n, size_t from) {
+  std::vector<Buf> kept = match_arg_reduction(n).kept;
+  auto is_kept = [&](const Buf &b) { return std::find(kept.begin(), kept.end(), b) != kept.end(); };
+  unselected_.erase(
+      std::remove_if(unselected_.begin() + static_cast<std::ptrdiff_t>(from), unselected_.end(), is_kept),
+      unselected_.end());
 }
 
 bool Verifier::loop(const For &n) {
@@ -290,6 +309,8 @@ bool Verifier::loop(const For &n) {
   bool ok = stmt(n.body);
   loops_.pop_back();
   jump_targets_ = outer_targets;
+  ok = ok &&
+       need(n.kind != ForKind::block || unselected_.empty(), "a block loop stores to a cell made outside it");
   hide(n.iter.get());
   return ok;
 }
@@ -298,7 +319,7 @@ bool Verifier::head(const Stmt &s) {
   return match(
       s,
       [&](const Store &n) {
-        return cell_ok(n) && index_ok(n.buf, n.index) && expr(n.value) &&
+        return index_ok(n.buf, n.index) && expr(n.value) && cell_ok(n) &&
                need(n.value.dtype() == n.buf->dtype, "a stored value has another dtype than its buffer") &&
                (n.order == Order::source || mark_ok(n));
       },
@@ -320,8 +341,11 @@ bool Verifier::head(const Stmt &s) {
       },
       [&](const Jump &) { return need(jump_targets_ > 0, "a jump stands outside a serial loop"); },
       [&](const If &n) {
-        return expr(n.cond) && need(n.cond.dtype() == DType::b1, "a condition is no bool") && stmt(n.yes) &&
-               (!n.no || stmt(n.no));
+        if (!expr(n.cond) || !need(n.cond.dtype() == DType::b1, "a condition is no bool")) return false;
+        size_t before = unselected_.size();
+        if (!stmt(n.yes)) return false;
+        if (unselected_.size() > before) take_selected(n, before);
+        return !n.no || stmt(n.no);
       },
       [&](const Check &n) {
         return expr(n.cond) && need(n.cond.dtype() == DType::b1, "a condition is no bool") &&

@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analysis/arg_reduction.h"
 #include "analysis/nest/nest_forms.h"
 #include "ir/loops.h"
 #include "ir/walk.h"

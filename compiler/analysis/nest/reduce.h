@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/arg_reduction.h"
+#include "ir/arg_reduction.h"
 
 namespace kw {
 

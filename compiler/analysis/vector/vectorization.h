@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "analysis/arg_reduction.h"
+#include "ir/arg_reduction.h"
 #include "support/pointer_map.h"
 #include "support/target.h"
 

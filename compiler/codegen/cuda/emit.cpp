@@ -1,12 +1,14 @@
-// The head of a kernel, its grid loops and its statements.
+// The head of a kernel and its grid loops.
 #include "codegen/cuda/emit.h"
 
 #include <algorithm>
 
 #include "analysis/cost.h"
+#include "codegen/cuda/barriers.h"
 #include "codegen/cuda/expressions.h"
-#include "ir/accumulation.h"
+#include "codegen/cuda/statements.h"
 #include "ir/build.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -21,6 +23,8 @@ constexpr int64_t most_blocks_yz = 65'535, most_blocks_x = INT32_MAX;
 /// Threads of a launch that have temporaries in memory. Chosen: they fill a GPU of 128 multiprocessors with
 /// four warps each, and their memory stays small.
 constexpr int64_t most_private_threads = 1 << 14;
+/// Bytes of the widest access of a thread.
+constexpr int64_t alignment = 16;
 
 class KernelEmitter {
  public:
@@ -28,6 +32,7 @@ class KernelEmitter {
       : s_(s),
         shared_(shared),
         expressions_(s.target, names_, text_, shared),
+        statements_(s, names_, text_, expressions_),
         workspace_(plan_workspace(s.f)) {
     out_.name = names_.fresh(s.name);
     names_.fresh("call");
@@ -38,9 +43,11 @@ class KernelEmitter {
 
   CudaKernel run() {
     find_grid();
+    find_team();
     find_uses();
     text_.open(head());
     if (s_.may_follow_fault) text_.line("if (kw_has_failed(call)) return;");
+    for (const std::string &array : shared_arrays_) text_.line(array);
     host_values();
     grid();
     text_.close();
@@ -57,42 +64,71 @@ class KernelEmitter {
 
   /// Finds the loops of the grid. The innermost one is x.
   void find_grid() {
+    std::unordered_set<Buf> atomics;
     for (const For *n = as<For>(s_.body); n && n->kind == ForKind::grid; n = only_loop(n->body))
-      grid_.push_back({n, trips_of(*n)}), atomics_.insert(n->atomics.begin(), n->atomics.end());
+      grid_.push_back({n, trips_of(*n)}), atomics.insert(n->atomics.begin(), n->atomics.end());
+    statements_.set_atomics(std::move(atomics));
     ensure(grid_.size() <= 3, "a launch has more than three grid loops");
     for (size_t d = 0; d < grid_.size(); ++d) {
       const For &loop = *grid_[grid_.size() - 1 - d].loop;
       int64_t per_block = std::max<int64_t>(1, loop.how.per_block);
       ensure(d == 0 || per_block == 1, "a grid loop over rows has blocks of several");
-      if (d == 0) out_.threads = static_cast<uint32_t>(per_block);
+      if (d == 0) per_block_ = out_.threads = static_cast<uint32_t>(per_block);
       Expr whole = binary(BinOp::floor_div, sub(trips_of(loop), const_int(1)), const_int(per_block));
       int64_t most = d == 0 ? most_blocks_x : most_blocks_yz;
       out_.blocks[d] = binary(BinOp::min, add(whole, const_int(1)), const_int(most));
     }
   }
 
+  /// Finds the block loops, whose iterations the threads of a team share.
+  void find_team() {
+    walk(s_.body, [&](const For &n, const Stmt &) {
+      if (n.kind == ForKind::block) team_.threads = n.how.threads;
+    });
+    if (!team_.threads) return;
+    out_.threads = per_block_ * team_.threads;
+    ensure(team_.threads == warp_threads, "a team is no warp");
+    const Stmt &body = grid_.back().loop->body;
+    team_.waits = team_barriers(
+        body, [&](const Buf &b) { return b->space != Space::constant && !expressions_.is_variable(b); });
+    if (shared_.team_functions.empty()) shared_.team_functions = cuda_team_functions();
+    statements_.set_team(team_);
+  }
+  /// Returns the buffers that the threads of a team make together: those outside block loops.
+  std::vector<Buf> arrays_of_team() const {
+    std::vector<Buf> out;
+    if (!team_.threads) return out;
+    for_each_statement(grid_.back().loop->body, [&](const Stmt &s) {
+      const Alloc *n = as<Alloc>(s);
+      if (n && n->buf->rank() && n->buf->space != Space::constant) out.push_back(n->buf);
+      const For *loop = as<For>(s);
+      return !loop || loop->kind != ForKind::block;
+    });
+    return out;
+  }
+
   /// Notes the symbols and buffers of the launch.
   void find_uses() {
     for_each_evaluated(s_.body, [&](const Expr &e) { use(e); });
     walk(
-        s_.body, [&](const Store &n, const Stmt &) { use(n.buf), stored_.insert(n.buf.get()); },
+        s_.body, [&](const Store &n, const Stmt &) { use(n.buf), uses_.stored.insert(n.buf.get()); },
         [&](const Alloc &n, const Stmt &) {
           for (const Expr &e : n.buf->extents) use(e);
         },
-        [&](const Check &, const Stmt &) { uses_call_ = true; },
-        [&](const While &, const Stmt &) { uses_call_ = true; });
-    uses_call_ = uses_call_ || s_.may_follow_fault;
+        [&](const Check &, const Stmt &) { uses_.call = true; },
+        [&](const While &, const Stmt &) { uses_.call = true; });
+    uses_.call = uses_.call || s_.may_follow_fault;
     for (const GridLoop &g : grid_) use(g.trips);
     for (size_t i = s_.values.size(); i-- > 0;)
-      if (used_.count(s_.values[i].first.get())) use(s_.values[i].second);
+      if (uses_.symbols.count(s_.values[i].first.get())) use(s_.values[i].second);
   }
   void use(const Expr &e) {
     walk(
-        e, [&](const Ref &n, const Expr &) { used_.insert(n.sym.get()); },
+        e, [&](const Ref &n, const Expr &) { uses_.symbols.insert(n.sym.get()); },
         [&](const Load &n, const Expr &) { use(n.buf); });
   }
   void use(const Buf &b) {
-    if (!buffers_.insert(b.get()).second) return;
+    if (!uses_.buffers.insert(b.get()).second) return;
     // The number of rows is not needed to find an element.
     for (size_t d = b->strides.empty() ? 1 : 0; d < b->rank(); ++d)
       use(b->strides.empty() ? b->extents[d] : b->strides[d]);
@@ -104,7 +140,7 @@ class KernelEmitter {
     parameters_.push_back(std::move(text));
   }
   std::string pointer(const Buf &b) {
-    bool is_read = !stored_.count(b.get());
+    bool is_read = !uses_.stored.count(b.get());
     return cat(is_read ? "const " : "", cuda_memory_type(b->dtype), " *__restrict__ ", names_.of(b->sym));
   }
 
@@ -112,36 +148,57 @@ class KernelEmitter {
     size_t data = 0, scalar = 0;
     for (const Param &p : s_.f.params)
       if (p.buf) {
-        if (buffers_.count(p.buf.get())) parameter(CudaParam::Kind::data, data, pointer(p.buf));
+        if (uses_.buffers.count(p.buf.get())) parameter(CudaParam::Kind::data, data, pointer(p.buf));
         ++data;
       }
     for (size_t k = 0; k < s_.shared.size(); ++k)
-      if (buffers_.count(s_.shared[k].get())) parameter(CudaParam::Kind::slot, k, pointer(s_.shared[k]));
+      if (uses_.buffers.count(s_.shared[k].get())) parameter(CudaParam::Kind::slot, k, pointer(s_.shared[k]));
     private_memory();
     for (size_t i = 0; i < s_.f.extents.size(); ++i) number(CudaParam::Kind::dim, i, s_.f.extents[i]);
     for (const Param &p : s_.f.params)
       if (p.sym) number(CudaParam::Kind::scalar, scalar++, p.sym);
     for (size_t i = 0; i < s_.iterators.size(); ++i) number(CudaParam::Kind::iterator, i, s_.iterators[i]);
-    if (uses_call_) parameter(CudaParam::Kind::call, 0, "kw_call call");
-    return cat("KW_KERNEL(", out_.threads, ") ", out_.name, "(", join_text(parameters_, ", "), ")");
+    if (uses_.call) parameter(CudaParam::Kind::call, 0, "kw_call call");
+    return cat(team_.threads ? "KW_TEAM_KERNEL(" : "KW_KERNEL(", out_.threads, ") ", out_.name, "(",
+               join_text(parameters_, ", "), ")");
   }
   void number(CudaParam::Kind kind, size_t index, const Sym &sym) {
-    if (used_.count(sym.get())) parameter(kind, index, cat(cuda_type(sym->dtype), " ", names_.of(sym)));
+    if (uses_.symbols.count(sym.get()))
+      parameter(kind, index, cat(cuda_type(sym->dtype), " ", names_.of(sym)));
   }
 
-  /// Gives each thread its part of the temporaries that a launch makes in memory.
+  /// Gives each thread, or each team, its part of the temporaries that a launch makes in memory. Small ones
+  /// of teams lie in the memory that a block shares.
   void private_memory() {
+    std::vector<Buf> of_team = arrays_of_team();
+    if (team_.threads) team_.thread = names_.fresh("t"), number_of_team_ = names_.fresh("team");
     walk(s_.body, [&](const Alloc &n, const Stmt &) {
-      if (n.buf->space != Space::heap) return;
+      bool is_of_team = std::find(of_team.begin(), of_team.end(), n.buf) != of_team.end();
+      std::string type(cuda_memory_type(n.buf->dtype));
+      if (n.buf->space != Space::heap && !is_of_team) return;
+      std::string all = names_.fresh(cat(n.buf->sym->name, "_all"));
+      if (n.buf->space != Space::heap) {
+        int64_t count = 1;
+        for (const Expr &e : n.buf->extents) count *= *as_int(e);
+        shared_arrays_.push_back(cat("KW_SHARED(", type, ", ", all, ", ", per_block_ * count, ");"));
+        Expr bytes = const_int(count * static_cast<int64_t>(item_size(n.buf->dtype)));
+        return statements_.put_in_workspace(n.buf, all, per_block_ > 1 ? number_of_team_ : "0", bytes);
+      }
       auto slot = std::find_if(workspace_.begin(), workspace_.end(),
                                [&](const WorkspaceSlot &w) { return w.buf == n.buf; });
       ensure(slot != workspace_.end(), "a temporary without a size");
-      std::string all = names_.fresh(cat(n.buf->sym->name, "_all"));
-      parameter(CudaParam::Kind::temporary, out_.temporaries.size(),
-                cat(cuda_memory_type(n.buf->dtype), " *__restrict__ ", all));
-      out_.temporaries.push_back(slot->bytes);
-      all_[n.buf.get()] = {all, slot->bytes};
-      use(slot->bytes);
+      Expr bytes = slot->bytes;
+      std::string number = "kw_number_of_thread()";
+      if (is_of_team) {  // the parts of its threads, each a multiple of 16 bytes
+        Expr part = binary(BinOp::floor_div, bytes, const_int(alignment * team_.threads));
+        bytes = mul(add(part, const_int(1)), const_int(alignment));
+        number = cat("(", number, " / ", team_.threads, ")");
+      }
+      parameter(CudaParam::Kind::temporary, out_.temporaries.size(), cat(type, " *__restrict__ ", all));
+      out_.temporaries.push_back(bytes);
+      use(bytes);
+      if (is_of_team) bytes = mul(bytes, const_int(team_.threads));
+      statements_.put_in_workspace(n.buf, all, number, bytes);
     });
     if (out_.temporaries.empty() || grid_.empty()) return;
     // Fewer blocks run more iterations each.
@@ -155,183 +212,50 @@ class KernelEmitter {
   /// Defines what the host computed before the launch once more.
   void host_values() {
     for (const auto &[sym, value] : s_.values) {
-      if (!used_.count(sym.get())) continue;
-      expressions_.begin({value});
-      define(sym, expressions_.bare(value));
+      if (!uses_.symbols.count(sym.get())) continue;
+      statements_.define(sym, value);
     }
-  }
-  void define(const Sym &sym, const std::string &text) {
-    text_.line(cat("const ", cuda_type(sym->dtype), " ", names_.of(sym), " = ", text, ";"));
   }
 
   /// Emits the loops of the grid: in each dimension, a thread runs the iterations of its number and those a
   /// whole grid later.
   void grid() {
+    if (team_.threads) {
+      text_.line(cat("const i64 ", team_.thread, " = kw_thread % ", team_.threads, ";"));
+      if (per_block_ > 1)
+        text_.line(cat("const i64 ", number_of_team_, " = kw_thread / ", team_.threads, ";"));
+    }
     Stmt body = s_.body;
     for (size_t d = 0; d < grid_.size(); ++d) {
       grid_loop(grid_[d], "zyx"[3 - grid_.size() + d]);
       body = grid_[d].loop->body;
       if (d + 1 == grid_.size()) break;
-      for (const Stmt *s = &body; !as<For>(*s); s = next_in_block(*s->p)) define_let(*as<Let>(*s));
+      for (const Stmt *s = &body; !as<For>(*s); s = next_in_block(*s->p))
+        statements_.define(as<Let>(*s)->sym, as<Let>(*s)->value);
     }
-    block(body);
+    team_.threads ? static_cast<void>(team_.number = number_)
+                  : static_cast<void>(statements_.number_iterations(number_));
+    statements_.block(body);
     for (size_t d = 0; d < grid_.size(); ++d) text_.close();
   }
   void grid_loop(const GridLoop &g, char dimension) {
     const For &n = *g.loop;
-    std::string per_block = dimension == 'x' ? cat(" * ", out_.threads) : "";
-    bool is_one = per_block.empty() || out_.threads == 1;
-    if (is_one) per_block.clear();
-    std::string first = cat("kw_block(", dimension, ")", per_block, is_one ? "" : " + kw_thread"),
+    bool is_one = dimension != 'x' || per_block_ == 1;
+    std::string per_block = is_one ? "" : cat(" * ", per_block_);
+    std::string mine = is_one ? "" : cat(" + ", team_.threads ? number_of_team_ : "kw_thread");
+    std::string first = cat("kw_block(", dimension, ")", per_block, mine),
                 step = cat("kw_blocks(", dimension, ")", per_block);
     expressions_.begin({n.lo, n.hi, g.trips});
     bool counts_itself = n.step == 1 && as_int(n.lo) == 0;
-    std::string end = counts_itself ? stable(n.hi, "end") : stable(g.trips, "trips");
+    std::string end = counts_itself ? statements_.stable(n.hi, "end") : statements_.stable(g.trips, "trips");
     std::string k = counts_itself ? names_.of(n.iter) : names_.fresh("k");
-    std::string lo = counts_itself ? "" : stable(n.lo, "lo");
+    std::string lo = counts_itself ? "" : statements_.stable(n.lo, "lo");
+    // Most threads execute one iteration; NVRTC would unroll the loop.
+    text_.line("#pragma unroll 1");
     text_.open(cat("for (i64 ", k, " = ", first, "; ", k, " < ", end, "; ", k, " += ", step, ")"));
     number_ = number_.empty() ? k : cat("(", number_, " * ", end, " + ", k, ")");
-    if (!counts_itself) define(n.iter, n.step == 1 ? cat(lo, " + ", k) : cat(lo, " + ", k, " * ", n.step));
-  }
-  /// Returns the text of an i64 that a loop reads in each iteration: a name or a number.
-  std::string stable(const Expr &e, std::string_view like) {
-    std::string text = expressions_.subscript(e);
-    if (as<Ref>(e) || as<Const>(e)) return text;
-    std::string name = names_.fresh(like);
-    text_.line(cat("const i64 ", name, " = ", text, ";"));
-    return name;
-  }
-
-  // ---- statements
-  void block(const Stmt &root) {
-    for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
-  }
-  void in_braces(const Stmt &body) { block(body), text_.close(); }
-
-  void statement(const Stmt &s) {
-    match(
-        s, [&](const Store &n) { store(n); }, [&](const Let &n) { define_let(n); },
-        [&](const Alloc &n) { allocate(n); }, [&](const For &n) { loop(n); },
-        [&](const While &n) { repeat(n); },
-        [&](const Jump &n) { text_.line(n.kind == JumpKind::break_loop ? "break;" : "continue;"); },
-        [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },
-        [&](const Seq &n) {
-          for (size_t i = 0; i + 1 < n.items.size(); ++i) block(n.items[i]);
-        });
-  }
-
-  void store(const Store &n) {
-    if (atomics_.count(n.buf)) return accumulate(n);
-    std::vector<Expr> roots = n.index;
-    roots.push_back(n.value);
-    expressions_.begin(roots);
-    std::string value = expressions_.bare(n.value);
-    text_.line(cat(expressions_.place(n.buf, n.index), " = ", value, ";"));
-  }
-  /// Emits an accumulation that other threads may make into the same element.
-  void accumulate(const Store &n) {
-    Accumulation a = accumulation_of(n);
-    ensure(static_cast<bool>(a.term), "an atomic operation without a term");
-    std::vector<Expr> roots = n.index;
-    roots.push_back(a.term);
-    expressions_.begin(roots);
-    std::string term = expressions_.bare(a.term);
-    text_.line(
-        cat("kw_atomic_", cuda_atomic(a.op), "(&", expressions_.place(n.buf, n.index), ", ", term, ");"));
-  }
-  void define_let(const Let &n) {
-    expressions_.begin({n.value});
-    define(n.sym, expressions_.bare(n.value));
-  }
-
-  void allocate(const Alloc &n) {
-    const Buf &b = n.buf;
-    if (b->space == Space::constant) return;
-    std::string type(cuda_memory_type(b->dtype));
-    if (b->space == Space::registers && b->rank() == 0)
-      return text_.line(
-          cat(cuda_type(b->dtype), " ", names_.of(b->sym), n.fill == Fill::none ? ";" : " = 0;"));
-    Expr count = const_int(1);
-    for (const Expr &e : b->extents) count = mul(count, e);
-    expressions_.begin({count});
-    std::string size = expressions_.subscript(count);
-    if (auto own = all_.find(b.get()); own != all_.end()) {
-      expressions_.begin({own->second.second});
-      std::string bytes = expressions_.subscript(own->second.second);
-      text_.line(cat(type, " *", names_.of(b->sym), " = ", own->second.first, " + kw_number_of_thread() * (",
-                     bytes, " / ", item_size(b->dtype), ");"));
-    } else {
-      ensure(as_int(count).has_value(), "an array of a thread without a constant size");
-      text_.line(cat(type, " ", names_.of(b->sym), "[", size, "];"));
-    }
-    if (n.fill == Fill::none) return;
-    std::string k = names_.fresh("k");
-    text_.line(
-        cat("for (i64 ", k, " = 0; ", k, " < ", size, "; ", k, "++) ", names_.of(b->sym), "[", k, "] = 0;"));
-  }
-
-  void loop(const For &n) {
-    expressions_.begin({n.lo, n.hi});
-    std::string i = names_.of(n.iter), lo = expressions_.subscript(n.lo), hi = stable(n.hi, "end");
-    // NVRTC unrolls by itself, which doubles its time.
-    uint32_t copies = n.kind == ForKind::unroll ? n.how.unroll : 1;
-    if (n.step == 1 || n.step == -1) {
-      text_.line(cat("#pragma unroll ", copies));
-      text_.open(cat("for (i64 ", i, " = ", lo, "; ", i, n.step > 0 ? " < " : " > ", hi, "; ", i,
-                     n.step > 0 ? "++)" : "--)"));
-      return in_braces(n.body);
-    }
-    std::string left = names_.fresh("left");
-    text_.line(cat("i64 ", i, " = ", lo, ";"));
-    text_.line(cat("#pragma unroll ", copies));
-    text_.open(cat("for (u64 ", left, " = kw_trips(", i, ", ", hi, ", ", n.step, "); ", left, "; ", left,
-                   "--, ", i, " = (i64)((u64)", i, " + (u64)",
-                   cuda_literal(DType::i64, static_cast<uint64_t>(n.step)), "))"));
-    in_braces(n.body);
-  }
-
-  void repeat(const While &n) {
-    std::string turns = names_.fresh("turns");
-    text_.line(cat("u32 ", turns, " = 0;"));
-    text_.open("while (true)");
-    expressions_.begin({n.cond});
-    std::string cond = expressions_.value(n.cond);
-    text_.line(cat("if (!", cond, ") break;"));
-    text_.line(cat("if (kw_is_cancelled(call, ", turns, "++)) return;"));
-    in_braces(n.body);
-  }
-
-  void branch(const If &n) {
-    expressions_.begin({n.cond});
-    std::string cond = expressions_.bare(n.cond);
-    text_.open(cat("if (", cond, ")"));
-    block(n.yes);
-    if (n.no) text_.otherwise(), block(n.no);
-    text_.close();
-  }
-
-  /// Emits a check. The first fault in source order is kept, whichever thread finds it first.
-  void check(const Check &n) {
-    const Binary *compared = as<Binary>(n.cond);
-    std::vector<Expr> roots{n.cond};
-    if (compared) roots = {n.cond, compared->a, compared->b};
-    expressions_.begin(roots);
-    std::string number = number_.empty() ? "" : cat(number_, " * ", s_.f.sites.size(), " + ");
-    std::string value = "0", bound = "0";
-    if (compared) value = bits_of(compared->a), bound = bits_of(compared->b);
-    std::string cond = expressions_.value(n.cond);
-    text_.open(cat("if (!", cond, ")"));
-    text_.line(cat("kw_fault(call, ", number, n.site, ", ", value, ", ", bound, ");"));
-    text_.line("return;");
-    text_.close();
-  }
-  /// Returns the bits of an operand of a failed comparison as an i64.
-  std::string bits_of(const Expr &e) {
-    DType t = e.dtype();
-    std::string text = expressions_.value(e);
-    if (is_float(t)) return cat("(i64)kw_bits(", text, ")");
-    return is_signed_int(t) && bit_width(t) < 64 ? cat("(i64)(u", bit_width(t), ")", text)
-                                                 : cat("(i64)", text);
+    if (!counts_itself)
+      statements_.define(n.iter, n.step == 1 ? cat(lo, " + ", k) : cat(lo, " + ", k, " * ", n.step));
   }
 
   /// Names a constant array as in the kernels before this one, or adds it to what they share.
@@ -359,15 +283,21 @@ class KernelEmitter {
   CudaText text_;
   CudaShared &shared_;
   CudaExpressions expressions_;
+  CudaStatements statements_;
   std::vector<WorkspaceSlot> workspace_;
+  CudaTeam team_{};             ///< of no threads: each thread is for itself
+  int64_t per_block_ = 1;       ///< iterations of the innermost grid loop that a block executes at a time
+  std::string number_of_team_;  ///< in its block
+  std::vector<std::string> shared_arrays_;
   std::vector<GridLoop> grid_;  ///< outermost first
   std::string number_;          ///< of the present iteration among those of the grid loops so far
   std::vector<std::string> parameters_;
-  std::unordered_set<const SymNode *> used_;
-  std::unordered_set<const BufNode *> buffers_, stored_;
-  std::unordered_set<Buf> atomics_;  ///< threads accumulate into their elements at the same time
-  std::unordered_map<const BufNode *, std::pair<std::string, Expr>> all_;  ///< temporaries of all threads
-  bool uses_call_ = false;
+  /// What the kernel mentions, and whether it may write a fault or end early.
+  struct Uses {
+    std::unordered_set<const SymNode *> symbols{};
+    std::unordered_set<const BufNode *> buffers{}, stored{};
+    bool call = false;
+  } uses_;
 };
 
 }  // namespace

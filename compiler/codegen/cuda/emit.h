@@ -56,6 +56,7 @@ struct CudaShared {
   std::vector<std::string> function_names{};
   std::unordered_map<const BufNode *, std::string> constants{};  ///< their names
   std::string text{};
+  std::string_view team_functions{};  ///< of block loops, if there are any
 };
 
 /// Emits one kernel without the prelude; adds what it needs to `shared`, whose text stands before it.

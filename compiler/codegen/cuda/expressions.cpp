@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/diagnostic.h"
@@ -110,19 +111,25 @@ std::string CudaExpressions::offset(const Buf &b, const std::vector<Expr> &index
   return is_wrapped && std::count(out.begin(), out.end(), '(') == 1 ? out.substr(1, out.size() - 2) : out;
 }
 
-/// Returns whether a buffer is a cell that one thread keeps in a variable.
 bool CudaExpressions::is_variable(const Buf &b) const {
   return b->space == Space::registers && b->rank() == 0 && !in_memory_.count(b.get());
 }
 
+const std::string *CudaExpressions::variable_of(const Buf &b, const std::vector<Expr> &index) const {
+  auto found = redirected_.find(b.get());
+  return found != redirected_.end() && equal(found->second.first, index) ? &found->second.second : nullptr;
+}
+
 std::string CudaExpressions::place(const Buf &b, const std::vector<Expr> &index) {
+  if (const std::string *variable = variable_of(b, index)) return *variable;
   const std::string &name = names_.of(b->sym);
   return is_variable(b) ? name : cat(name, "[", offset(b, index), "]");
 }
 
 std::string CudaExpressions::load(const Load &n) {
   std::string at = place(n.buf, n.index);
-  if (n.buf->dtype == DType::b1 && !is_variable(n.buf)) return cat("(", at, " != 0)");
+  if (n.buf->dtype == DType::b1 && !is_variable(n.buf) && !variable_of(n.buf, n.index))
+    return cat("(", at, " != 0)");
   bool is_word =
       n.buf->space == Space::constant && (n.buf->dtype == DType::f32 || n.buf->dtype == DType::f64);
   return is_word ? cat("kw_float(", at, ")") : at;

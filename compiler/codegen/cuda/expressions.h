@@ -31,6 +31,13 @@ class CudaExpressions {
   std::string subscript(const Expr &e);
   /// Returns an element, or a cell, as an lvalue.
   std::string place(const Buf &b, const std::vector<Expr> &index);
+  /// Lets an element stand in a variable, until `restore`. The index has the same value wherever it stands.
+  void redirect(const Buf &b, std::vector<Expr> index, std::string variable) {
+    redirected_[b.get()] = {std::move(index), std::move(variable)};
+  }
+  void restore(const Buf &b) { redirected_.erase(b.get()); }
+  /// Returns whether a buffer is a cell that one thread keeps in a variable.
+  bool is_variable(const Buf &b) const;
   /// A cell that lies in memory, because several launches use it.
   void put_in_memory(const Buf &cell) { in_memory_.insert(cell.get()); }
 
@@ -38,7 +45,6 @@ class CudaExpressions {
   void count(const Expr &e);
   bool needs_lines(const Expr &e);
   const std::string *known_name(const Expr &e) const;
-  bool is_variable(const Buf &b) const;
   std::string evaluated(const Expr &e);
   std::string load(const Load &n);
   std::string offset(const Buf &b, const std::vector<Expr> &index);
@@ -51,7 +57,10 @@ class CudaExpressions {
   CudaNames &names_;
   CudaText &text_;
   CudaShared &shared_;
+  const std::string *variable_of(const Buf &b, const std::vector<Expr> &index) const;
+
   std::unordered_set<const BufNode *> in_memory_;
+  std::unordered_map<const BufNode *, std::pair<std::vector<Expr>, std::string>> redirected_;
   // of one statement
   std::vector<Expr> kept_;  ///< expansions, whose nodes the maps below name
   std::unordered_map<const ExprNode *, uint32_t> uses_;

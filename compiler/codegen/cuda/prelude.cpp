@@ -19,6 +19,8 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 #define KW_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+// Without the 1, ptxas spills rather than use more than 32 registers (softmax for sm_100, NVRTC 13.0).
+#define KW_TEAM_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, 1)
 #define KW_FUNCTION static __device__ inline
 #define KW_CONSTANT static __device__ const
 #define kw_block(d) ((i64)blockIdx.d)
@@ -30,14 +32,15 @@ KW_FUNCTION i64 kw_number_of_thread() {
 }
 
 // the first fault of a call in source order; `mirror` tells the host which call failed
-struct kw_fault_record { u32 lock, is_set; u64 call, key; i64 value, bound; };
+struct kw_fault_record { u32 lock, is_set; u64 call, team, key; i64 value, bound; };
 struct kw_call { kw_fault_record *faults; volatile u64 *mirror; const volatile u32 *cancel; u64 number; };
-static __device__ __noinline__ void kw_fault(kw_call call, u64 key, i64 value, i64 bound) {
+static __device__ __noinline__ void kw_fault(kw_call call, u64 key, i64 value, i64 bound, u64 team = 0) {
   volatile kw_fault_record *r = call.faults;
   while (atomicCAS(&call.faults->lock, 0u, 1u)) {}
   __threadfence();
-  if (!r->is_set || call.number < r->call || (call.number == r->call && key < r->key)) {
-    r->call = call.number, r->key = key, r->value = value, r->bound = bound, r->is_set = 1;
+  bool is_first = team < r->team || (team == r->team && key < r->key);
+  if (!r->is_set || call.number < r->call || (call.number == r->call && is_first)) {
+    r->call = call.number, r->team = team, r->key = key, r->value = value, r->bound = bound, r->is_set = 1;
     *call.mirror = call.number;
     __threadfence_system();
   }

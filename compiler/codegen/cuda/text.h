@@ -31,10 +31,11 @@ class CudaText {
  public:
   void line(std::string_view text) { out_ += cat(std::string(2 * depth_, ' '), text, "\n"); }
   /// Writes "head {" and indents what follows.
-  void open(std::string_view head) { line(cat(head, " {")), ++depth_; }
+  void open(std::string_view head) { line(cat(head, head.empty() ? "{" : " {")), ++depth_; }
   /// Writes "} else {".
   void otherwise() { --depth_, line("} else {"), ++depth_; }
-  void close() { --depth_, line("}"); }
+  /// Writes "}" and what follows it.
+  void close(std::string_view after = "") { --depth_, line(cat("}", after)); }
   std::string take() { return std::move(out_); }
 
  private:

@@ -147,6 +147,11 @@ class Apply {
     changed.atomics = accumulators_;
     return {{loop_like(s, std::move(changed))}};
   }
+  StatementList in_place_of(const Stmt &s, const Team &d) const {
+    For changed = *as<For>(with_own(s, scalars_of_iterations()));
+    changed.kind = ForKind::block, changed.how.threads = static_cast<uint32_t>(d.threads);
+    return {{loop_like(s, std::move(changed))}};
+  }
 
   template <class D>
   static Stmt planned(const Stmt &s, const D &d) {

@@ -141,6 +141,7 @@ class OperandPrinter {
   }
   std::string operator()(const Vectorize &d) const { return cat(names_[d.loop], given("by", d.width)); }
   std::string operator()(const Grid &d) const { return cat(names_[d.loop], " by ", d.per_block); }
+  std::string operator()(const Team &d) const { return cat(names_[d.loop], " by ", d.threads); }
   std::string operator()(const Split &d) const { return cat(names_[d.loop], " by ", d.size); }
   std::string operator()(const Reorder &d) const {
     std::vector<std::string> out;
@@ -249,6 +250,7 @@ class LineParser {
   }
   void operands(Vectorize &d) { d.loop = loop(), d.width = size("by"); }
   void operands(Grid &d) { d.loop = loop(), d.per_block = size("by"); }
+  void operands(Team &d) { d.loop = loop(), d.threads = size("by"); }
   void operands(Split &d) { d.loop = loop(), d.size = size("by"); }
   void operands(Reorder &d) {
     do d.loops.push_back(loop());

@@ -158,11 +158,17 @@ struct Grid {
   uint32_t loop = 0;
   int64_t per_block = 0;
 };
+/// team LOOP by N: lets N threads of a grid loop's block share the iterations of a loop in it.
+struct Team {
+  static constexpr std::string_view name = "team";
+  uint32_t loop = 0;
+  int64_t threads = 0;
+};
 
 using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
-                 Transpose, AssumeRows, Flatten, Collapse, Grid>;
+                 Transpose, AssumeRows, Flatten, Collapse, Grid, Team>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>

@@ -80,7 +80,7 @@ class LegalityChecker {
     if (relaxable(x.reduction, y.reduction)) {
       bool free = order_is_free(x.reduction, loop) && order_is_free(y.reduction, loop);
       bool in_memory = x.buf->space != Space::registers;
-      if (is_selected_in_lanes(x)) return note({x.reduction.kind, true, in_memory}, x.buf);
+      if (is_selected(x)) return note({x.reduction.kind, true, in_memory}, x.buf);
       bool fits = claim_ == Claim::reduce || (free && (!data || claim_ == Claim::atomic));
       if (fits) return note({x.reduction.kind, free, in_memory}, x.buf);
       if (!data) return {Reason::ordered, d, {}, {}, {}};
@@ -92,11 +92,11 @@ class LegalityChecker {
     return search_.refusal(d);
   }
 
-  /// Returns whether lanes can share an arg-reduction. They remember their iterations, so that the iteration
-  /// that the serial loop selects is found.
-  bool is_selected_in_lanes(const NestAccess &x) const {
-    return claim_ == Claim::vectorize && x.reduction.kind == ReductionKind::arg_reduction &&
-           x.buf->space == Space::registers;
+  /// Returns whether lanes or threads can share an arg-reduction. They remember their iterations, so that the
+  /// iteration that the serial loop selects is found.
+  bool is_selected(const NestAccess &x) const {
+    bool remembers = claim_ == Claim::vectorize || claim_ == Claim::team;
+    return remembers && x.reduction.kind == ReductionKind::arg_reduction && x.buf->space == Space::registers;
   }
 
   /// Accepts the dependence and notes its reduction and its buffer, each kind and each buffer once.
@@ -155,7 +155,7 @@ std::optional<Claim> claim_of(Hint hint) {
 }
 
 std::string_view claim_name(Claim claim) {
-  static constexpr std::string_view names[] = {"parallel", "vectorize", "reduce", ""};
+  static constexpr std::string_view names[] = {"parallel", "vectorize", "reduce", "", ""};
   return names[static_cast<size_t>(claim)];
 }
 

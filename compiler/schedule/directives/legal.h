@@ -13,9 +13,11 @@ enum class Claim : uint8_t {
   parallel,   ///< the iterations may run in any order, at the same time
   vectorize,  ///< groups of iterations may run statement by statement
   reduce,     ///< the iterations share nothing but reductions
-  /// The iterations may run in any order, at the same time, if each accumulation is an atomic operation. No
-  /// hint claims this.
+  // No hint claims these.
+  /// The iterations may run in any order, at the same time, if each accumulation is an atomic operation.
   atomic,
+  /// The iterations may run at the same time on threads that combine their reductions at the end.
+  team,
 };
 
 /// Returns what a hint claims; nothing for hints that claim nothing.

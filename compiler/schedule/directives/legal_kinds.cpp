@@ -10,6 +10,7 @@
 #include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -87,6 +88,29 @@ bool has_sums_of_its_own(const For &n, const std::vector<const For *> &around) {
   return is_perfect_reduction(band, {around.begin(), around.end() - outer});
 }
 
+/// Returns whether the sums in the order `lanes` that number their terms by the iterations of the loop run
+/// over no other loop.
+bool lanes_run_over(const For &n) {
+  bool alone = true;
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    alone = alone && (s.order != Order::lanes || !s.order.names(n.iter) || s.order.band.size() == 1);
+  });
+  return alone;
+}
+
+/// Returns whether all stores of the loop to a buffer write the same element, in all iterations.
+bool accumulates_one_element(const For &n, const Buf &b) {
+  LoopInvariance invariance(n);
+  std::vector<Expr> index;
+  bool is_one = true;
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    if (s.buf != b || b->rank() == 0) return;
+    is_one = is_one && invariance.holds(s.index) && (index.empty() || equal(index, s.index));
+    index = s.index;
+  });
+  return is_one;
+}
+
 /// Returns a verdict on the dependences of a loop that `suits` accepts, or the refusal.
 template <class F>
 Verdict by_dependences(const Func &f, const Nest &nest, Claim claim, uint32_t loop, const LoopPlace &place,
@@ -153,6 +177,26 @@ Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPla
     if (!writes_outer_scalar(n.body, shared)) return v;
   }
   return shown ? legal_apart(f, nest, d.loop, place, true) : apart;
+}
+
+Verdict legal_team(const Func &f, const Nest &nest, const Team &d, const LoopPlace &place, bool shown) {
+  const For &n = *as<For>(place.at);
+  if (!lanes_run_over(n)) return inapplicable("the order of a sum in it is fixed", place.at.loc());
+  Verdict v = by_dependences(f, nest, Claim::team, d.loop, place, shown, [&](const Verdict &one) {
+    bool free =
+        std::all_of(one.shared.begin(), one.shared.end(), [](const SharedReduction &r) { return r.free; });
+    return free && std::all_of(one.accumulators.begin(), one.accumulators.end(),
+                               [&](const Buf &b) { return accumulates_one_element(n, b); });
+  });
+  if (!v.ok()) return v;
+  std::vector<const BufNode *> shared = private_scalars(f, nest, d.loop);
+  for (const Buf &b : v.accumulators) {
+    if (is_float(b->dtype) && bit_width(b->dtype) == 16)
+      return inapplicable("threads do not combine 16-bit floats", place.at.loc());
+    shared.push_back(b.get());
+  }
+  return writes_outer_scalar(n.body, shared) ? inapplicable("it stores to a scalar that is made outside it")
+                                             : v;
 }
 
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,

@@ -18,6 +18,9 @@ Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const
                        bool shown);
 /// Accumulations that iterations share are legal as atomic operations; the verdict names their buffers.
 Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPlace &place, bool shown);
+/// Threads combine the reductions of scalars at the end of the loop. Sums in the order `lanes` run over this
+/// loop alone.
+Verdict legal_team(const Func &f, const Nest &nest, const Team &d, const LoopPlace &place, bool shown);
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,
                         bool shown);
 

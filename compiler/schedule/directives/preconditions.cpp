@@ -32,6 +32,7 @@ namespace {
 constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10, most_written = 512;
 constexpr int64_t most_block = int64_t{1} << 30;  // sums of iterators and blocks stay far from 2^63
 constexpr int64_t most_threads_of_block = 1024;   // of a block, on every GPU (CUDA C++ Programming Guide)
+constexpr int64_t most_shared_bytes = 48 << 10;   // of a block (CUDA C++ Programming Guide)
 constexpr uint16_t deepest = 800;           // of a tree that may grow: directives add levels, up to max_depth
 constexpr size_t most_statements = 20'000;  // of a function after copies of loop bodies. Chosen
 
@@ -48,6 +49,7 @@ struct Effect {
 constexpr Effect effect_of(const Parallel &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Vectorize &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Grid &) { return {.only_marks = true}; }
+constexpr Effect effect_of(const Team &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Split &) { return {.takes_continues = true, .copies = true}; }
 constexpr Effect effect_of(const Reorder &) { return {.takes_continues = true, .moves = true}; }
 Effect effect_of(const Tile &d) { return {.takes_continues = true, .moves = d.loops.size() > 1}; }
@@ -178,6 +180,36 @@ class Preconditions {
     return launchable_loops(f_).count(&loop())
                ? Inapplicable{}
                : here("its bounds, or those around it, are known on the device only");
+  }
+  Inapplicable check(const Team &d) const {
+    const For *grid = nullptr;
+    for (uint32_t l = nest_.loops[d.loop].parent; l != NestLoop::no_loop && !grid;
+         l = nest_.loops[l].parent) {
+      const For *around = nest_.loops[l].loop;
+      if (!around) return here("a `while` stands around it");  // which threads could leave at different times
+      if (around->kind == ForKind::grid) grid = around;
+      if (around->kind == ForKind::block) return here("it stands in a loop of a team");
+    }
+    if (!grid) return here("it stands in no grid loop");
+    auto per_block = std::max<int64_t>(grid->how.per_block, 1);
+    bool fits = d.threads == warp_threads && d.threads * per_block <= most_threads_of_block;
+    if (!fits) return here("a team is a warp of 32 threads, and a block has up to 1,024");
+    bool is_outer = true;
+    walk(loop().body, [&](const For &n, const Stmt &) { is_outer = is_outer && n.kind == ForKind::serial; });
+    if (!is_outer) return here("a loop in it has its kind already");
+    return shared_bytes(*grid) * per_block <= most_shared_bytes ? Inapplicable{}
+                                                                : here("its team has too large arrays");
+  }
+  /// Returns the bytes of the arrays of a constant size that each iteration of a loop makes.
+  static int64_t shared_bytes(const For &n) {
+    int64_t bytes = 0;
+    walk(n.body, [&](const Alloc &a, const Stmt &) {
+      if (a.buf->space != Space::stack) return;
+      auto size = static_cast<int64_t>(item_size(a.buf->dtype));
+      for (const Expr &e : a.buf->extents) size *= as_int(e).value_or(most_shared_bytes);
+      bytes += size;
+    });
+    return bytes;
   }
   Inapplicable check(const Vectorize &d) const {
     bool fits = d.width >= 2 && d.width <= int64_t{max_vector_width} && (d.width & (d.width - 1)) == 0;

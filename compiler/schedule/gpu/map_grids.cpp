@@ -9,20 +9,20 @@
 #include "analysis/nest/trip_counts.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
+#include "schedule/gpu/teams.h"
 
 namespace kw {
 
 namespace {
 
-/// Iterations that fill a warp. A loop that surely has fewer does not pay for a launch of its own.
-constexpr uint64_t warp = 32;
 /// Threads of a block. Chosen: eight and four warps; a multiprocessor holds 2,048 threads in 32 blocks or
 /// fewer.
-constexpr int64_t threads_of_line = 256, threads_of_row = 128;
+constexpr int64_t threads_of_line = 256, threads_of_row = 128, teams_of_block = 8;
 
+/// A loop that surely does not fill a warp does not pay for a launch of its own.
 bool is_surely_small(const For &n) {
   auto trips = most_trips(n);
-  return trips && *trips < warp;
+  return trips && *trips < static_cast<uint64_t>(warp_threads);
 }
 
 /// Chooses the outermost loops to launch.
@@ -99,6 +99,20 @@ std::vector<Sym> loops_of_launch(const LoopNest &nest, const Sym &outer) {
   return out;
 }
 
+/// Launches the loops; the innermost one in blocks of `per_block` iterations.
+void apply_grids(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_block) {
+  for (const Sym &iter : loops)
+    nest.try_apply(Grid{*find_loop(nest.nest(), iter), iter == loops.back() ? per_block : 1});
+}
+
+/// Returns the loops that teams would share in a launch of these loops.
+std::vector<Sym> loops_of_teams(const LoopNest &nest, const std::vector<Sym> &loops) {
+  LoopNest trial = nest;
+  trial.record(false);
+  apply_grids(trial, loops, teams_of_block);
+  return loops_for_teams(trial, loops.back());
+}
+
 /// Chooses for each loop alone if the nest is too large to be analysed as one.
 void map_in_parts(LoopNest &nest, const Target &target) {
   nest.reject("analysis of all loops together", "the kernel is too large: each loop is launched alone");
@@ -113,10 +127,11 @@ void map_grids(LoopNest &nest, const Target &target) {
   if (!nest.nest().complete) return map_in_parts(nest, target);
   for (const Sym &outer : GridChooser(nest).run()) {
     std::vector<Sym> loops = loops_of_launch(nest, outer);
-    for (const Sym &iter : loops) {
-      bool is_innermost = iter == loops.back();
-      int64_t threads = !is_innermost ? 1 : loops.size() == 1 ? threads_of_line : threads_of_row;
-      nest.try_apply(Grid{*find_loop(nest.nest(), iter), threads});
+    if (std::vector<Sym> shared = loops_of_teams(nest, loops); !shared.empty()) {
+      apply_grids(nest, loops, teams_of_block);
+      for (const Sym &iter : shared) nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
+    } else {
+      apply_grids(nest, loops, loops.size() == 1 ? threads_of_line : threads_of_row);
     }
   }
 }

@@ -150,7 +150,7 @@ class ReductionLowering {
  private:
   void note(const Stmt &s, const Store &n, const std::vector<const For *> &loops) {
     std::vector<const For *> band = band_of(n, loops);
-    if (band.empty()) return;
+    if (band.empty() || band.front()->kind == ForKind::block) return;
     bool skips = !always_reached(band.back()->body, s.p.get());
     std::vector<const For *> around(loops.begin(), loops.end() - static_cast<std::ptrdiff_t>(band.size()));
     if (band.size() == 1 || is_perfect_reduction(band, around)) pure_.insert(s.p.get());
@@ -272,10 +272,18 @@ class ReductionLowering {
 }  // namespace
 
 /// Removes the loops from the remaining marks: they say "in any order" of sums whose loops may be rewritten.
+/// The emitter divides those of block loops.
 static Func without_bands(const Func &f) {
+  std::unordered_set<Sym> of_teams;
+  walk(f.body, [&](const For &n, const Stmt &) {
+    if (n.kind == ForKind::block) of_teams.insert(n.iter);
+  });
   Func out = f;
-  out.body = rewrite(f.body, [](const Store &n, const Stmt &s) {
-    return n.order.band.empty() ? s : store(n.buf, n.index, n.value, s.loc(), n.order.order);
+  out.body = rewrite(f.body, [&](const Store &n, const Stmt &s) {
+    OrderMark mark{n.order.order};
+    for (const Sym &loop : n.order.band)
+      if (of_teams.count(loop)) mark.band.push_back(loop);
+    return mark.band == n.order.band ? s : store(n.buf, n.index, n.value, s.loc(), mark);
   });
   return out;
 }

@@ -1,4 +1,5 @@
-// Runs the threads of a block, each on a stack of its own, so that they can wait for one another.
+// Runs the threads of a block, each on a stack of its own, so that they can wait for one another. The words
+// of shim.inc call the functions of fibres.cpp that are for C.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ std::string whole(const std::string &text, const std::string &arch) {
   size_t prelude = text.find("#endif\n");
   bool waits = std::regex_search(text.substr(prelude == std::string::npos ? 0 : prelude),
                                  std::regex(R"(\bkw_(sync|any|shfl)|KW_SHARED)"));
-  static const std::regex kernel(R"(KW_KERNEL\((\d+)\)\s+(\w+)\()");
+  static const std::regex kernel(R"(KW_(?:TEAM_)?KERNEL\((\d+)\)\s+(\w+)\()");
   for (std::sregex_iterator k(text.begin(), text.end(), kernel), end; k != end; ++k)
     out << "KW_RUN(" << (waits ? "kw_run_blocks, " : "kw_run, ") << (*k)[2] << ", " << (*k)[1] << ")\n";
   out << "extern \"C\" const char kw_emulated_arch[] = \"" << arch << "\";\n";

@@ -337,6 +337,17 @@ TEST(Verify, threads_of_a_grid_share_cells_in_sums_alone) {
   EXPECT_EQ(summed(" @ lanes(j)"), "");
   EXPECT_EQ(summed(" @ any(j)"), "");
   EXPECT_EQ(summed(""), "malformed IR: a block loop stores to a cell made outside it");
+  auto of_team = [](std::string_view statement) {
+    return error_of(
+        cat("for i in grid(0, n, 1):\n  t = alloc(i64, (), 'registers')\n  k = alloc(i64, (), 'registers')\n"
+            "  for j in block(0, m, 1, threads=32):\n    ",
+            statement));
+  };
+  EXPECT_EQ(of_team("t[()] = max(t[()], p[i])"), "");
+  EXPECT_EQ(of_team("if t[()] < p[j]:\n      t[()] = p[j]\n      k[()] = j"), "");
+  for (std::string_view other : {"t[()] = p[i]", "if t[()] < p[j]:\n      k[()] = j",
+                                 "if t[()] < p[j]:\n      t[()] = p[j]\n    k[()] = j"})
+    EXPECT_EQ(of_team(other), "malformed IR: a block loop stores to a cell made outside it");
   EXPECT_EQ(error_of("t = alloc(i64, (), 'registers')\nt[()] = 0\nfor i in grid(0, n, 1):\n  t[()] = i"),
             "malformed IR: a grid loop stores to a cell made outside it");
 }

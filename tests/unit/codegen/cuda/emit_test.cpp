@@ -33,7 +33,9 @@ std::string body_of(std::string_view lines) {
 TEST(EmitCuda, a_nest_is_a_grid) {
   EXPECT_EQ(text_of("for i in grid(0, n, 1):\n  for j in grid(0, m, 1, per_block=128):\n    a[i, j] = q"),
             "KW_KERNEL(128) f_0(f32 *__restrict__ a, i64 n, i64 m, f32 q) {\n"
+            "  #pragma unroll 1\n"
             "  for (i64 i = kw_block(y); i < n; i += kw_blocks(y)) {\n"
+            "    #pragma unroll 1\n"
             "    for (i64 j = kw_block(x) * 128 + kw_thread; j < m; j += kw_blocks(x) * 128) {\n"
             "      a[i * m + j] = q;\n    }\n  }\n}\n");
 }

@@ -23,10 +23,11 @@ Func scheduled(std::string_view lines) {
 }
 
 /// "j/128": the launched loops of a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], and their threads;
-/// "j/128(w)": with atomic operations on w.
+/// "j/128(w)": with atomic operations on w; "team j": the loops that teams share.
 std::string launched(std::string_view lines) {
   std::vector<std::string> out;
   walk(scheduled(lines).body, [&](const For &n, const Stmt &) {
+    if (n.kind == ForKind::block) out.push_back(cat("team ", n.iter->name));
     if (n.kind != ForKind::grid) return;
     std::string atomics;
     for (const Buf &b : n.atomics) atomics += cat("(", b->sym->name, ")");
@@ -44,10 +45,29 @@ TEST(MapGrids, a_nest_is_one_launch) {
             "i/1 j/128");
 }
 
-TEST(MapGrids, serial_loops_stay_in_the_threads) {
+TEST(MapGrids, serial_loops_stay_in_the_threads_that_read_rows_side_by_side) {
+  EXPECT_EQ(
+      launched("for j in range(v.shape[0]):\n  s = 0.0\n  for i in range(a.shape[0]):\n    s += a[i, j]\n"
+               "  v[j] = s"),
+      "j/256");
+}
+
+TEST(MapGrids, a_team_shares_what_lies_in_a_row) {
   EXPECT_EQ(
       launched("for i in range(v.shape[0]):\n  s = 0.0\n  for j in range(a.shape[1]):\n    s += a[i, j]\n"
                "  v[i] = s"),
+      "i/8 team j");
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  for j in range(a.shape[1]):\n    v[i] += a[i, j]"),
+            "i/8 team j");
+  // a short row stays with one thread
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  for j in range(16):\n    v[i] += a[i, j]"), "i/256");
+  // elements that iterations share, other ones than their own
+  EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(1, a.shape[1]):\n"
+                     "    a[i, j] += a[i, j - 1]"),
+            "i/256");
+  EXPECT_EQ(
+      launched(
+          "for i in range(a.shape[0]):\n  for j in range(a.shape[1] // 2):\n    a[i, j // 2] += b[i, j]"),
       "i/256");
 }
 
@@ -82,7 +102,7 @@ TEST(MapGrids, accumulations_whose_order_is_free_become_atomic_operations) {
 TEST(MapGrids, a_thread_that_sums_alone_needs_no_atomic_operations) {
   EXPECT_EQ(
       launched("for i in range(w.shape[0]):\n  for j in range(a.shape[1]):\n    w[i] += int64(a[i, j])"),
-      "i/256");
+      "i/8 team j");
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(w.shape[0]):\n    w[j] += int64(a[i, j])"),
       "i/1(w) j/128");

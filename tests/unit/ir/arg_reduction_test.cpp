@@ -1,5 +1,5 @@
 // Recognition of selections, and what is said of them.
-#include "analysis/arg_reduction.h"
+#include "ir/arg_reduction.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Matches the pattern of an arg-reduction.
-#include "analysis/arg_reduction.h"
+#include "ir/arg_reduction.h"
 
 #include <algorithm>
 

@@ -1,0 +1,185 @@
+// One function for each kind of statement.
+#include "codegen/cuda/statements.h"
+
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "support/diagnostic.h"
+
+namespace kw {
+
+void CudaStatements::define(const Sym &sym, const std::string &text) {
+  text_.line(cat("const ", cuda_type(sym->dtype), " ", names_.of(sym), " = ", text, ";"));
+}
+void CudaStatements::define(const Sym &sym, const Expr &value) {
+  expressions_.begin({value});
+  define(sym, expressions_.bare(value));
+}
+
+std::string CudaStatements::stable(const Expr &e, std::string_view like) {
+  std::string text = expressions_.subscript(e);
+  if (as<Ref>(e) || as<Const>(e)) return text;
+  std::string name = names_.fresh(like);
+  text_.line(cat("const i64 ", name, " = ", text, ";"));
+  return name;
+}
+
+void CudaStatements::block(const Stmt &root) {
+  for (const Stmt *s = &root; s && *s; s = next_in_block(*s->p)) statement(*s);
+}
+
+void CudaStatements::iteration(const Stmt &body, bool can_end) {
+  std::string leave = std::exchange(leave_, can_end ? "return false;" : leave_);
+  in_iteration_ = true;
+  block(body);
+  in_iteration_ = false;
+  factors_.clear();
+  leave_ = std::move(leave);
+}
+
+void CudaStatements::statement(const Stmt &s) {
+  if (is_of_team() && team_->waits.count(s.p.get())) text_.line("kw_sync_warp();");
+  match(
+      s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n.sym, n.value); },
+      [&](const Alloc &n) { allocate(n); },
+      [&](const For &n) { n.kind == ForKind::block ? emit_block_loop(n, *team_, *this) : loop(n); },
+      [&](const While &n) { repeat(n); },
+      [&](const Jump &n) { text_.line(n.kind == JumpKind::break_loop ? "break;" : "continue;"); },
+      [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },
+      [&](const Seq &n) {
+        for (size_t i = 0; i + 1 < n.items.size(); ++i) block(n.items[i]);
+      });
+}
+
+void CudaStatements::store(const Store &n) {
+  // One thread of the team stores to memory; a variable is that of each thread.
+  bool by_one = is_of_team() && !expressions_.is_variable(n.buf);
+  if (by_one) text_.open(cat("if (", team_->thread, " == 0)"));
+  atomics_.count(n.buf) ? accumulate(n) : assign(n);
+  if (by_one) text_.close();
+}
+
+void CudaStatements::assign(const Store &n) {
+  std::vector<Expr> roots = n.index;
+  roots.push_back(n.value);
+  auto kept = factors_.find(n.buf.get());
+  const Call *fma = kept == factors_.end() ? nullptr : as<Call>(n.value);
+  if (fma) roots.insert(roots.end(), {fma->args[0], fma->args[1]});
+  expressions_.begin(roots);
+  if (fma) {
+    std::string left = expressions_.bare(fma->args[0]), right = expressions_.bare(fma->args[1]);
+    text_.line(cat(kept->second.first, " = ", left, ", ", kept->second.second, " = ", right, ";"));
+  }
+  std::string value = expressions_.bare(n.value);
+  text_.line(cat(expressions_.place(n.buf, n.index), " = ", value, ";"));
+}
+
+/// Emits an accumulation that other threads may make into the same element.
+void CudaStatements::accumulate(const Store &n) {
+  Accumulation a = accumulation_of(n);
+  ensure(static_cast<bool>(a.term), "an atomic operation without a term");
+  std::vector<Expr> roots = n.index;
+  roots.push_back(a.term);
+  expressions_.begin(roots);
+  std::string term = expressions_.bare(a.term);
+  text_.line(
+      cat("kw_atomic_", cuda_atomic(a.op), "(&", expressions_.place(n.buf, n.index), ", ", term, ");"));
+}
+
+void CudaStatements::allocate(const Alloc &n) {
+  const Buf &b = n.buf;
+  if (b->space == Space::constant) return;
+  std::string type(cuda_memory_type(b->dtype));
+  if (b->space == Space::registers && b->rank() == 0)
+    return text_.line(cat(cuda_type(b->dtype), " ", names_.of(b->sym), n.fill == Fill::none ? ";" : " = 0;"));
+  Expr count = const_int(1);
+  for (const Expr &e : b->extents) count = mul(count, e);
+  expressions_.begin({count});
+  std::string size = expressions_.subscript(count);
+  if (auto own = workspace_.find(b.get()); own != workspace_.end()) {
+    expressions_.begin({own->second.bytes});
+    std::string bytes = expressions_.subscript(own->second.bytes);
+    text_.line(cat(type, " *", names_.of(b->sym), " = ", own->second.all, " + ", own->second.number, " * (",
+                   bytes, " / ", item_size(b->dtype), ");"));
+  } else {
+    ensure(as_int(count).has_value(), "an array of a thread without a constant size");
+    text_.line(cat(type, " ", names_.of(b->sym), "[", size, "];"));
+  }
+  if (n.fill != Fill::none) fill(b, size);
+}
+void CudaStatements::fill(const Buf &b, const std::string &size) {
+  std::string k = names_.fresh("k");
+  std::string first = is_of_team() ? team_->thread : "0";
+  std::string step = is_of_team() ? cat(k, " += ", team_->threads) : cat(k, "++");
+  text_.line(cat("for (i64 ", k, " = ", first, "; ", k, " < ", size, "; ", step, ") ", names_.of(b->sym), "[",
+                 k, "] = 0;"));
+}
+
+void CudaStatements::loop(const For &n) {
+  expressions_.begin({n.lo, n.hi});
+  std::string i = names_.of(n.iter), lo = expressions_.subscript(n.lo), hi = stable(n.hi, "end");
+  // NVRTC unrolls by itself, which doubles its time.
+  uint32_t copies = n.kind == ForKind::unroll ? n.how.unroll : 1;
+  if (n.step == 1 || n.step == -1) {
+    text_.line(cat("#pragma unroll ", copies));
+    text_.open(cat("for (i64 ", i, " = ", lo, "; ", i, n.step > 0 ? " < " : " > ", hi, "; ", i,
+                   n.step > 0 ? "++)" : "--)"));
+    return in_braces(n.body);
+  }
+  std::string left = names_.fresh("left");
+  text_.line(cat("i64 ", i, " = ", lo, ";"));
+  text_.line(cat("#pragma unroll ", copies));
+  text_.open(cat("for (u64 ", left, " = kw_trips(", i, ", ", hi, ", ", n.step, "); ", left, "; ", left,
+                 "--, ", i, " = (i64)((u64)", i, " + (u64)",
+                 cuda_literal(DType::i64, static_cast<uint64_t>(n.step)), "))"));
+  in_braces(n.body);
+}
+
+void CudaStatements::repeat(const While &n) {
+  std::string turns = names_.fresh("turns");
+  text_.line(cat("u32 ", turns, " = 0;"));
+  text_.open("while (true)");
+  expressions_.begin({n.cond});
+  std::string cond = expressions_.value(n.cond);
+  text_.line(cat("if (!", cond, ") break;"));
+  text_.line(cat("if (kw_is_cancelled(call, ", turns, "++)) ", leave_));
+  in_braces(n.body);
+}
+
+void CudaStatements::branch(const If &n) {
+  expressions_.begin({n.cond});
+  std::string cond = expressions_.bare(n.cond);
+  text_.open(cat("if (", cond, ")"));
+  if (auto found = selections_.find(&n); found != selections_.end())
+    text_.line(cat(found->second, " = ", number_, ";"));
+  block(n.yes);
+  if (n.no) text_.otherwise(), block(n.no);
+  text_.close();
+}
+
+/// Emits a check. The first fault in source order is kept, whichever thread finds it first.
+void CudaStatements::check(const Check &n) {
+  const Binary *compared = as<Binary>(n.cond);
+  std::vector<Expr> roots{n.cond};
+  if (compared) roots = {n.cond, compared->a, compared->b};
+  expressions_.begin(roots);
+  std::string number = number_.empty() ? "" : cat(number_, " * ", source_.f.sites.size(), " + ");
+  std::string value = "0", bound = "0";
+  if (compared) value = bits_of(compared->a), bound = bits_of(compared->b);
+  std::string cond = expressions_.value(n.cond);
+  text_.open(cat("if (!", cond, ")"));
+  text_.line(cat("kw_fault(call, ", number, n.site, ", ", value, ", ", bound,
+                 team_ ? cat(", ", team_->number) : "", ");"));
+  text_.line(leave_);
+  text_.close();
+}
+/// Returns the bits of an operand of a failed comparison as an i64.
+std::string CudaStatements::bits_of(const Expr &e) {
+  DType t = e.dtype();
+  std::string text = expressions_.value(e);
+  if (is_float(t)) return cat("(i64)kw_bits(", text, ")");
+  return is_signed_int(t) && bit_width(t) < 64 ? cat("(i64)(u", bit_width(t), ")", text) : cat("(i64)", text);
+}
+
+}  // namespace kw

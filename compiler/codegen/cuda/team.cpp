@@ -1,0 +1,302 @@
+// A block loop: what it accumulates gets a variable of each thread, which are combined at its end. Sums in
+// the order `lanes` (language.md 3) run in rows of 64 iterations: a thread has lanes t and t + 32.
+#include "codegen/cuda/team.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "codegen/cuda/combined.h"
+#include "codegen/cuda/statements.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/limits.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+
+namespace kw {
+
+namespace {
+
+std::string literal(DType t, double x) { return cuda_literal(t, as<Const>(const_float(t, x))->bits); }
+
+/// Returns the value that changes no sum or product.
+std::string identity_of(const Accumulator &a) {
+  DType t = a.cell->dtype;
+  if (is_float(t)) return literal(t, a.op == BinOp::mul ? 1.0 : -0.0);
+  return cuda_literal(t, a.op == BinOp::mul ? 1 : 0);
+}
+/// Returns a function that combines two values.
+std::string function_of(BinOp op, DType t) {
+  std::string type(cuda_type(t));
+  Expr a = kw::ref(make_sym(SymKind::local, t, "a")), b = kw::ref(make_sym(SymKind::local, t, "b"));
+  std::string both = cuda_binary(*as<Binary>(binary(op, a, b)), "a", "b");
+  return cat("[](", type, " a, ", type, " b) { return ", both, "; }");
+}
+
+/// Returns whether an iteration may end before its last statement.
+bool can_end(const Stmt &body) {
+  bool found = has_check(body);
+  walk(body, [&](const While &, const Stmt &) { found = true; });
+  return found;
+}
+
+class BlockLoop {
+ public:
+  BlockLoop(const For &n, const CudaTeam &team, CudaStatements &out)
+      : n_(n),
+        team_(team),
+        out_(out),
+        names_(out.names()),
+        text_(out.text()),
+        combined_(n),
+        can_end_(can_end(n.body)) {}
+
+  void run() {
+    text_.open("");
+    Expr trips = trips_of(n_);
+    out_.expressions().begin({n_.lo, trips});
+    trips_ = out_.stable(trips, "trips");
+    counts_itself_ = n_.step == 1 && as_int(n_.lo) == 0;
+    lo_ = counts_itself_ ? "" : out_.stable(n_.lo, "lo");
+    k_ = counts_itself_ && !can_end_ ? names_.of(n_.iter) : names_.fresh("k");
+    for (const Accumulator &a : combined_.accumulators) begin(a);
+    for (const Selection &s : combined_.selections) begin(s);
+    has_lanes() ? rows() : iterations();
+    if (can_end_) text_.line(cat("if (kw_any_warp(", failed_, ")) return;"));
+    for (const Accumulator &a : combined_.accumulators) end(a);
+    for (const Selection &s : combined_.selections) end(s);
+    text_.close();
+  }
+
+ private:
+  /// The names of what a thread keeps for one buffer: its part, and for sums in lanes what kw_add_block
+  /// needs.
+  struct Variables {
+    std::string own, target, combine, blocks, level, left, right;
+  };
+  const Variables &of(const Buf &b) const { return variables_.at(b.get()); }
+  bool has_lanes() const {
+    return std::any_of(combined_.accumulators.begin(), combined_.accumulators.end(),
+                       [](const Accumulator &a) { return a.in_lanes(); });
+  }
+  std::string named(const Buf &b, std::string_view what) {
+    return names_.fresh(cat(b->sym->name, "_", what));
+  }
+
+  void begin(const Accumulator &a) {
+    std::string type(cuda_type(a.cell->dtype)), identity = identity_of(a);
+    Variables &v = variables_[a.cell.get()];
+    out_.expressions().begin(a.index);
+    v.target = out_.expressions().place(a.cell, a.index);
+    v.own = named(a.cell, "own"), v.combine = named(a.cell, "combine");
+    text_.line(cat("auto ", v.combine, " = ", function_of(a.op, a.cell->dtype), ";"));
+    if (!a.in_lanes())
+      return text_.line(cat(type, " ", v.own, " = ", a.is_idempotent() ? v.target : identity, ";"));
+    v.blocks = named(a.cell, "blocks"), v.level = named(a.cell, "level");
+    text_.line(
+        cat(type, " ", v.own, "[2], ", v.blocks, " = ", identity, ", ", v.level, " = ", identity, ";"));
+    if (!a.is_fused) return;
+    // The product of these leaves a sum as it is.
+    v.left = named(a.cell, "left"), v.right = named(a.cell, "right");
+    std::string zero = literal(a.cell->dtype, -0.0), one = literal(a.cell->dtype, 1.0);
+    text_.line(
+        cat(type, " ", v.left, "[2] = {", zero, ", ", zero, "}, ", v.right, "[2] = {", one, ", ", one, "};"));
+  }
+  /// A thread that selects nothing keeps what was there, with the number -1.
+  void begin(const Selection &s) {
+    for (const Buf &b : s.form.kept) {
+      Variables &v = variables_[b.get()];
+      v.target = names_.of(b->sym), v.own = named(b, "own");
+      text_.line(cat(cuda_type(b->dtype), " ", v.own, " = ", v.target, ";"));
+    }
+    std::string number = numbers_[s.at] = named(s.form.best, "number");
+    text_.line(cat("i64 ", number, " = -1;"));
+    out_.number_selection(*s.at, number);
+  }
+
+  /// Emits one iteration, whose number is in k. `lane` says which lane of its thread it has, as a subscript.
+  void iteration(std::string_view lane) {
+    for (const Accumulator &a : combined_.accumulators) {
+      const Variables &v = of(a.cell);
+      std::string_view subscript = a.in_lanes() ? lane : "";
+      redirect(a, cat(v.own, subscript));
+      if (a.in_lanes() && a.is_fused)
+        out_.keep_factors(a.cell, cat(v.left, subscript), cat(v.right, subscript));
+    }
+    for (const Selection &s : combined_.selections)
+      for (const Buf &b : s.form.kept) names_.set(b->sym, of(b).own);
+    if (k_ != names_.of(n_.iter))
+      out_.define(n_.iter, counts_itself_ ? k_
+                           : n_.step == 1 ? cat(lo_, " + ", k_)
+                                          : cat(lo_, " + ", k_, " * ", n_.step));
+    std::string outer = out_.number_iterations(k_);
+    out_.iteration(n_.body, can_end_);
+    out_.number_iterations(outer);
+    for (const Accumulator &a : combined_.accumulators) restore(a);
+    for (const Selection &s : combined_.selections)
+      for (const Buf &b : s.form.kept) names_.set(b->sym, of(b).target);
+  }
+  /// Lets the body of the loop accumulate in a variable of the thread.
+  void redirect(const Accumulator &a, const std::string &variable) {
+    a.cell->rank() ? out_.expressions().redirect(a.cell, a.index, variable)
+                   : names_.set(a.cell->sym, variable);
+  }
+  void restore(const Accumulator &a) {
+    a.cell->rank() ? out_.expressions().restore(a.cell) : names_.set(a.cell->sym, of(a.cell).target);
+  }
+
+  /// Emits an iteration as a function that returns false if a check fails, because a jump out of several
+  /// loops cannot skip definitions.
+  void function(std::string_view parameters, std::string_view lane) {
+    failed_ = names_.fresh("failed"), function_ = names_.fresh("iteration");
+    text_.line(cat("bool ", failed_, " = false;"));
+    text_.open(cat("auto ", function_, " = [&](i64 ", k_, parameters, ")"));
+    iteration(lane);
+    text_.line("return true;");
+    text_.close(";");
+  }
+  void call(std::string_view arguments) {
+    text_.open(cat("if (!", function_, "(", k_, arguments, "))"));
+    text_.line(cat(failed_, " = true;"));
+    text_.line("break;");
+    text_.close();
+  }
+
+  void iterations() {
+    if (can_end_) function("", "");
+    text_.line("#pragma unroll 1");
+    text_.open(cat("for (i64 ", k_, " = ", team_.thread, "; ", k_, " < ", trips_, "; ", k_,
+                   " += ", team_.threads, ")"));
+    can_end_ ? call("") : iteration("");
+    text_.close();
+  }
+
+  /// Emits blocks of 4,096 iterations in rows of 64.
+  void rows() {
+    std::string first = names_.fresh("first"), end = names_.fresh("end"), row = names_.fresh("row"),
+                half = names_.fresh("half"), lane = cat("[", half, "]");
+    if (can_end_) function(cat(", i32 ", half), lane);
+    text_.line("#pragma unroll 1");
+    text_.open(cat("for (i64 ", first, " = 0; ", first, " < ", trips_, "; ", first, " += ", sum_block, ")"));
+    text_.line(cat("const i64 ", end, " = kw_min(", trips_, ", ", first, " + ", sum_block, ");"));
+    for (const Accumulator &a : combined_.accumulators)
+      if (a.in_lanes())
+        text_.line(cat(of(a.cell).own, "[0] = ", of(a.cell).own, "[1] = ", identity_of(a), ";"));
+    text_.line("#pragma unroll 1");
+    text_.open(cat("for (i64 ", row, " = ", first, " + ", team_.thread, "; ", row, " < ", end, "; ", row,
+                   " += ", sum_lanes, ")"));
+    text_.line("#pragma unroll");
+    text_.open(cat("for (i32 ", half, " = 0; ", half, " < 2; ", half, "++)"));
+    text_.line(cat("const i64 ", k_, " = ", row, " + 32 * ", half, ";"));
+    text_.line(cat("if (", k_, " >= ", end, ") break;"));
+    can_end_ ? call(cat(", ", half)) : iteration(lane);
+    text_.close();
+    text_.close();
+    for (const Accumulator &a : combined_.accumulators)
+      if (a.in_lanes()) add_block(of(a.cell), first, end);
+    text_.close();
+  }
+  void add_block(const Variables &v, const std::string &first, const std::string &end) {
+    text_.line(cat("if (", trips_, " >= ", sum_lanes, ") kw_add_block(", v.blocks, ", ", v.level, ", ", v.own,
+                   ", ", first, " >> ", sum_block_bits, ", ", end, " == ", trips_, ", ", v.combine, ");"));
+  }
+
+  void end(const Accumulator &a) {
+    const Variables &v = of(a.cell);
+    if (out_.expressions().is_variable(a.cell)) return text_.line(cat(v.target, " = ", total(a), ";"));
+    // One thread stores what all have; before, all may read it.
+    std::string all = named(a.cell, "all");
+    text_.line(cat("const ", cuda_type(a.cell->dtype), " ", all, " = ", total(a), ";"));
+    text_.line("kw_sync_warp();");
+    text_.line(cat("if (", team_.thread, " == 0) ", v.target, " = ", all, ";"));
+  }
+  /// Returns the value of the target after the loop.
+  std::string total(const Accumulator &a) const {
+    const Variables &v = of(a.cell);
+    if (!a.in_lanes()) {
+      std::string all = cat("kw_fold(", v.own, ", ", v.combine, ")");
+      return a.is_idempotent() ? all : cat(v.combine, "(", v.target, ", ", all, ")");
+    }
+    std::string terms = a.is_fused ? cat(v.left, ", ", v.right) : v.own;
+    std::string in_order = cat(a.is_fused ? "kw_add_products_in_order(" : "kw_add_in_order(", v.target, ", ",
+                               terms, ", ", trips_, a.is_fused ? "" : cat(", ", v.combine), ")");
+    return cat(trips_, " < ", sum_lanes, " ? ", in_order, " : ", v.combine, "(", v.target, ", ", v.blocks,
+               ")");
+  }
+  /// Takes what the thread with the best value has kept.
+  void end(const Selection &s) {
+    const ArgReductionForm &form = s.form;
+    std::string lane = names_.fresh("lane"), type(cuda_type(form.best->dtype));
+    text_.line(cat("const i32 ", lane, " = kw_select(", of(form.best).own, ", ", numbers_.at(s.at), ", [](",
+                   type, " a, ", type, " b) { return ", form.best_is_left ? "b < a" : "a < b", "; }, ",
+                   form.op == BinOp::le ? "true" : "false", ");"));
+    for (const Buf &b : form.kept) text_.line(cat(of(b).target, " = kw_shfl(", of(b).own, ", ", lane, ");"));
+  }
+
+  const For &n_;
+  const CudaTeam &team_;
+  CudaStatements &out_;
+  CudaNames &names_;
+  CudaText &text_;
+  CombinedValues combined_;
+  bool can_end_, counts_itself_ = false;
+  std::string trips_, lo_, k_;     ///< the trip count, the first value and the number of an iteration
+  std::string failed_, function_;  ///< of iterations that may end early
+  std::unordered_map<const BufNode *, Variables> variables_;
+  std::unordered_map<const If *, std::string> numbers_;  ///< of the iterations that were selected
+};
+
+/// `f` combines two values, whatever their order: the folds give the same bits in each thread.
+constexpr std::string_view functions = R"(template <class T, class F> KW_FUNCTION T kw_fold(T x, F f) {
+#pragma unroll
+  for (i32 o = 16; o; o >>= 1) x = f(x, kw_shfl_xor(x, o));
+  return x;
+}
+// Returns the thread with the best value; of equal ones, that with the last number, or the first.
+template <class T, class F> KW_FUNCTION i32 kw_select(T value, i64 number, F is_better, bool takes_last) {
+  i32 lane = (i32)(kw_thread & 31);
+#pragma unroll 1
+  for (i32 o = 16; o; o >>= 1) {
+    T other = kw_shfl_xor(value, o);
+    i64 its_number = kw_shfl_xor(number, o);
+    i32 its_lane = kw_shfl_xor(lane, o);
+    bool comes_first = takes_last ? number < its_number : its_number < number;
+    if (is_better(other, value) || (comes_first && !is_better(value, other)))
+      value = other, number = its_number, lane = its_lane;
+  }
+  return lane;
+}
+// Adds the lanes of a block of 4,096 iterations to those before it, in pairs; thread k keeps the sum of 2^k.
+template <class T, class F>
+KW_FUNCTION void kw_add_block(T &sum, T &level, T *own, i64 block, bool is_last, F f) {
+  sum = kw_fold(f(own[0], own[1]), f);
+  i64 closed = is_last ? block : (block ^ (block + 1)) >> 1;
+  i32 k = 0;
+  for (; closed >> k; k++)
+    if (closed >> k & 1) sum = f(kw_shfl(level, k), sum);
+  if ((kw_thread & 31) == k) level = sum;
+}
+template <class T, class F> KW_FUNCTION T kw_add_in_order(T sum, T *own, i64 n, F f) {
+#pragma unroll 1
+  for (i32 k = 0; k < n; k++) sum = f(sum, kw_shfl(k < 32 ? own[0] : own[1], k & 31));
+  return sum;
+}
+template <class T> KW_FUNCTION T kw_add_products_in_order(T sum, T *left, T *right, i64 n) {
+#pragma unroll 1
+  for (i32 k = 0; k < n; k++) {
+    T a = kw_shfl(k < 32 ? left[0] : left[1], k & 31), b = kw_shfl(k < 32 ? right[0] : right[1], k & 31);
+    sum = kw_fma(a, b, sum);
+  }
+  return sum;
+}
+)";
+
+}  // namespace
+
+void emit_block_loop(const For &n, const CudaTeam &team, CudaStatements &out) {
+  BlockLoop(n, team, out).run();
+}
+
+std::string_view cuda_team_functions() { return functions; }
+
+}  // namespace kw

@@ -1,0 +1,33 @@
+// Threads of a block that share the iterations of block loops: a warp, or the whole block. What stands
+// between these loops, each thread executes with the same values; one of them stores to memory.
+//     for j in block(0, n, 1, threads=32): top[()] = max(top[()], x[i, j])
+//         →  f32 top_own = top;
+//            for (i64 j = t; j < n; j += 32) top_own = kw_max(top_own, x[i * n + j]);
+//            top = kw_fold(top_own, kw_max);
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "ir/node.h"
+
+namespace kw {
+
+class CudaStatements;
+
+struct CudaTeam {
+  uint32_t threads;    ///< 32, or 0 if each thread is for itself
+  std::string thread;  ///< name of the number of a thread in its team
+  std::string number;  ///< of the present iteration of the grid
+  std::unordered_set<const StmtNode *>
+      waits;  ///< before these statements threads wait (codegen/cuda/barriers)
+};
+
+/// Emits a loop whose iterations the threads of a team share, and combines what they reduce.
+void emit_block_loop(const For &n, const CudaTeam &team, CudaStatements &out);
+
+/// Returns the functions that combine the values of threads, in terms of the prelude.
+std::string_view cuda_team_functions();
+
+}  // namespace kw
