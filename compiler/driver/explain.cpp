@@ -154,7 +154,7 @@ class Explainer {
 
   /// Returns how the schedule runs a loop, "parallel vector", and remarks on it.
   std::pair<std::string, std::string> scheduled(const For &loop) const {
-    const For *threads = nullptr, *lanes = nullptr, *copies = nullptr, *grid = nullptr;
+    const For *threads = nullptr, *lanes = nullptr, *copies = nullptr, *grid = nullptr, *team = nullptr;
     bool is_left = false;
     LoopId executor = schedule_.executor_of(loop.id);
     Loc at = loop.iter->loc;
@@ -165,6 +165,7 @@ class Explainer {
       if (n.kind == ForKind::unroll) copies = &n;
       if (n.kind == ForKind::parallel) threads = &n;
       if (n.kind == ForKind::grid) grid = &n;
+      if (n.kind == ForKind::block) team = &n;
       if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.how.vector_width)) lanes = &n;
     });
     std::vector<std::string> how, why;
@@ -172,6 +173,9 @@ class Explainer {
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
     if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->how.vector_width, " iterations at once"));
     if (grid) how.emplace_back("grid"), why.push_back(grid_text(*grid));
+    if (team)
+      how.emplace_back("team"),
+          why.push_back(cat("a warp of ", team->how.threads, " threads shares its iterations"));
     if (copies && how.empty())
       how.emplace_back("unrolled"), why.push_back(cat(copies->how.unroll, " copies of its body"));
     if (!is_left) how.emplace_back("written out");
@@ -186,9 +190,11 @@ class Explainer {
 
   /// Returns how a loop is spread over the threads of a GPU.
   static std::string grid_text(const For &n) {
-    std::string out = n.how.per_block > 1
-                          ? cat("a thread for each iteration, ", n.how.per_block, " in a block")
-                          : "a block for each iteration";
+    bool has_teams = false;
+    walk(n.body, [&](const For &inner, const Stmt &) { has_teams |= inner.kind == ForKind::block; });
+    std::string out = n.how.per_block > 1 ? cat("a ", has_teams ? "warp" : "thread", " for each iteration, ",
+                                                n.how.per_block, " in a block")
+                                          : "a block for each iteration";
     std::vector<std::string> names;
     for (const Buf &b : n.atomics) names.push_back(cat("'", b->sym->name, "'"));
     return names.empty() ? out : cat(out, ", atomic operations on ", join_text(names, ", "));

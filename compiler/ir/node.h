@@ -19,9 +19,10 @@
 //   promise that the iterations may run in any order, and those of parallel, grid and block at the same time.
 // - A grid loop is a launch on a GPU, where a block of threads executes `how.per_block` iterations. Up to
 // three
-//   may stand directly in one another, and only serial loops around them. A block loop stands in a grid loop:
-//   `how.threads` threads share its iterations and wait for one another at its end. Iterations of both may
-//   accumulate in one cell made outside them if the mark of the sum names the loop.
+//   may stand directly in one another, and only serial loops around them. The iterations of a block loop are
+//   shared by `how.threads` threads, which execute all around it together, and wait for one another at its
+//   end. Around it stand grid loops and serial loops. Iterations of both may accumulate in one cell made
+//   outside them if the mark of the sum names the loop, or in a block loop if any order gives the same bits.
 // - Check evaluates cond and ends the kernel with a fault when it is false. When cond is a comparison,
 //   the fault carries its operands as value and bound; an index check is `lt` of two u64 casts, so
 //   that negative indices fail too.

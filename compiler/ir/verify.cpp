@@ -255,7 +255,8 @@ bool Verifier::nested_ok(const For &n) {
            need(!grids || (loops_.back()->kind == ForKind::grid && only_loop(loops_.back()->body) == &n),
                 "a grid loop holds another one beside other statements");
   if (n.kind == ForKind::block)
-    return need(grids && !count(ForKind::block), "a block loop stands in no grid loop, or in a block loop");
+    return need(grids + serial == static_cast<std::ptrdiff_t>(loops_.size()),
+                "a block loop stands in a loop that is neither a grid loop nor serial");
   return need(!grids || n.kind != ForKind::parallel, "a parallel loop stands in a grid loop");
 }
 

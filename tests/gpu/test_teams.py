@@ -285,6 +285,59 @@ def test_they_need_few_registers(device: str) -> None:
         assert "0 bytes spill stores" in made.log and "0 bytes stack frame" in made.log, made.log
 
 
+def serial_outside(x):
+    y = np.ones((x.shape[1],), x.dtype)
+    for i in range(1, x.shape[0]):
+        if x[i, 0] > 0:
+            for j in range(1, x.shape[1]):
+                y[j] = y[j] * x[i, j] + y[0]
+        else:
+            y[0] += 0.5
+    return y
+
+
+def of_everything(x):
+    y = output_tensor((3,), x.dtype)
+    total = float32(0.0)
+    best = float32(-9.0)
+    at = 0
+    for j in range(x.shape[1]):
+        total += x[0, j]
+    for j in range(x.shape[1]):
+        if x[1, j] > best:
+            best = x[1, j]
+            at = j
+    y[0] = total
+    y[1] = best
+    y[2] = at
+    return y
+
+
+def previous_rows(x):
+    y = np.zeros(x.shape, x.dtype)
+    for i in range(1, x.shape[0]):
+        at = int64(y[i - 1, 0]) % 2
+        for j in range(x.shape[1]):
+            y[i, j] = y[i - 1, x.shape[1] - 1 - j] + x[i - at, j]
+    return y
+
+
+@pytest.mark.parametrize("fp", ["default", "strict"])
+@pytest.mark.parametrize("function", [serial_outside, of_everything, previous_rows], ids=lambda f: f.__name__)
+def test_one_team_executes_serial_loops(function: Callable[..., Any], fp: str, device: Device) -> None:
+    kernel = kw.kernel(fp=fp)(function)
+    for number, length in enumerate(LENGTHS[1:-2]):
+        x = np.nan_to_num(rows(length, number))
+        device.seed(number)
+        assert bits(kernel(kw.Tensor(x, device="cuda")).numpy()) == bits(kernel(x)), f"{length} elements"
+
+
+def test_explain_tells_who_shares_a_loop() -> None:
+    said = str(kw.kernel(softmax).explain("f32[:, :]", device="sm_90"))
+    assert "grid, a warp for each iteration, 8 in a block\n" in said
+    assert "j in range(x.shape[1]): team, a warp of 32 threads shares its iterations\n" in said
+
+
 def test_a_long_row(device: Device) -> None:
     @kw.kernel
     def total(x):

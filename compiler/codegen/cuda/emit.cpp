@@ -88,17 +88,19 @@ class KernelEmitter {
     if (!team_.threads) return;
     out_.threads = per_block_ * team_.threads;
     ensure(team_.threads == warp_threads, "a team is no warp");
-    const Stmt &body = grid_.back().loop->body;
-    team_.waits = team_barriers(
-        body, [&](const Buf &b) { return b->space != Space::constant && !expressions_.is_variable(b); });
+    team_.waits = team_barriers(body_of_team(), [&](const Buf &b) {
+      return b->space != Space::constant && !expressions_.is_variable(b);
+    });
     if (shared_.team_functions.empty()) shared_.team_functions = cuda_team_functions();
     statements_.set_team(team_);
   }
+  /// Returns the statements of one iteration of the grid, or all if there is none.
+  const Stmt &body_of_team() const { return grid_.empty() ? s_.body : grid_.back().loop->body; }
   /// Returns the buffers that the threads of a team make together: those outside block loops.
   std::vector<Buf> arrays_of_team() const {
     std::vector<Buf> out;
     if (!team_.threads) return out;
-    for_each_statement(grid_.back().loop->body, [&](const Stmt &s) {
+    for_each_statement(body_of_team(), [&](const Stmt &s) {
       const Alloc *n = as<Alloc>(s);
       if (n && n->buf->rank() && n->buf->space != Space::constant) out.push_back(n->buf);
       const For *loop = as<For>(s);
@@ -233,8 +235,10 @@ class KernelEmitter {
       for (const Stmt *s = &body; !as<For>(*s); s = next_in_block(*s->p))
         statements_.define(as<Let>(*s)->sym, as<Let>(*s)->value);
     }
-    team_.threads ? static_cast<void>(team_.number = number_)
-                  : static_cast<void>(statements_.number_iterations(number_));
+    if (!team_.threads)
+      statements_.number_iterations(number_);
+    else if (!number_.empty())
+      team_.number = number_;
     statements_.block(body);
     for (size_t d = 0; d < grid_.size(); ++d) text_.close();
   }

@@ -35,7 +35,7 @@ class CudaExpressions {
   void redirect(const Buf &b, std::vector<Expr> index, std::string variable) {
     redirected_[b.get()] = {std::move(index), std::move(variable)};
   }
-  void restore(const Buf &b) { redirected_.erase(b.get()); }
+  void restore(const BufNode *b) { redirected_.erase(b); }
   /// Returns whether a buffer is a cell that one thread keeps in a variable.
   bool is_variable(const Buf &b) const;
   /// A cell that lies in memory, because several launches use it.

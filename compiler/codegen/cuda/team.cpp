@@ -106,7 +106,7 @@ class BlockLoop {
   void begin(const Selection &s) {
     for (const Buf &b : s.form.kept) {
       Variables &v = variables_[b.get()];
-      v.target = names_.of(b->sym), v.own = named(b, "own");
+      v.target = out_.expressions().place(b, {}), v.own = named(b, "own");
       text_.line(cat(cuda_type(b->dtype), " ", v.own, " = ", v.target, ";"));
     }
     std::string number = numbers_[s.at] = named(s.form.best, "number");
@@ -119,12 +119,12 @@ class BlockLoop {
     for (const Accumulator &a : combined_.accumulators) {
       const Variables &v = of(a.cell);
       std::string_view subscript = a.in_lanes() ? lane : "";
-      redirect(a, cat(v.own, subscript));
+      out_.expressions().redirect(a.cell, a.index, cat(v.own, subscript));
       if (a.in_lanes() && a.is_fused)
         out_.keep_factors(a.cell, cat(v.left, subscript), cat(v.right, subscript));
     }
     for (const Selection &s : combined_.selections)
-      for (const Buf &b : s.form.kept) names_.set(b->sym, of(b).own);
+      for (const Buf &b : s.form.kept) out_.expressions().redirect(b, {}, of(b).own);
     if (k_ != names_.of(n_.iter))
       out_.define(n_.iter, counts_itself_ ? k_
                            : n_.step == 1 ? cat(lo_, " + ", k_)
@@ -132,17 +132,7 @@ class BlockLoop {
     std::string outer = out_.number_iterations(k_);
     out_.iteration(n_.body, can_end_);
     out_.number_iterations(outer);
-    for (const Accumulator &a : combined_.accumulators) restore(a);
-    for (const Selection &s : combined_.selections)
-      for (const Buf &b : s.form.kept) names_.set(b->sym, of(b).target);
-  }
-  /// Lets the body of the loop accumulate in a variable of the thread.
-  void redirect(const Accumulator &a, const std::string &variable) {
-    a.cell->rank() ? out_.expressions().redirect(a.cell, a.index, variable)
-                   : names_.set(a.cell->sym, variable);
-  }
-  void restore(const Accumulator &a) {
-    a.cell->rank() ? out_.expressions().restore(a.cell) : names_.set(a.cell->sym, of(a.cell).target);
+    for (const auto &[buf, v] : variables_) out_.expressions().restore(buf);
   }
 
   /// Emits an iteration as a function that returns false if a check fails, because a jump out of several
@@ -201,14 +191,15 @@ class BlockLoop {
                    ", ", first, " >> ", sum_block_bits, ", ", end, " == ", trips_, ", ", v.combine, ");"));
   }
 
-  void end(const Accumulator &a) {
-    const Variables &v = of(a.cell);
-    if (out_.expressions().is_variable(a.cell)) return text_.line(cat(v.target, " = ", total(a), ";"));
-    // One thread stores what all have; before, all may read it.
-    std::string all = named(a.cell, "all");
-    text_.line(cat("const ", cuda_type(a.cell->dtype), " ", all, " = ", total(a), ";"));
+  void end(const Accumulator &a) { assign(a.cell, total(a)); }
+  /// Sets a target to the value that all threads have. One thread stores to memory; before, all may read it.
+  void assign(const Buf &b, const std::string &value) {
+    const std::string &target = of(b).target;
+    if (out_.expressions().is_variable(b)) return text_.line(cat(target, " = ", value, ";"));
+    std::string all = named(b, "all");
+    text_.line(cat("const ", cuda_type(b->dtype), " ", all, " = ", value, ";"));
     text_.line("kw_sync_warp();");
-    text_.line(cat("if (", team_.thread, " == 0) ", v.target, " = ", all, ";"));
+    text_.line(cat("if (", team_.thread, " == 0) ", target, " = ", all, ";"));
   }
   /// Returns the value of the target after the loop.
   std::string total(const Accumulator &a) const {
@@ -230,7 +221,7 @@ class BlockLoop {
     text_.line(cat("const i32 ", lane, " = kw_select(", of(form.best).own, ", ", numbers_.at(s.at), ", [](",
                    type, " a, ", type, " b) { return ", form.best_is_left ? "b < a" : "a < b", "; }, ",
                    form.op == BinOp::le ? "true" : "false", ");"));
-    for (const Buf &b : form.kept) text_.line(cat(of(b).target, " = kw_shfl(", of(b).own, ", ", lane, ");"));
+    for (const Buf &b : form.kept) assign(b, cat("kw_shfl(", of(b).own, ", ", lane, ")"));
   }
 
   const For &n_;

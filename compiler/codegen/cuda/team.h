@@ -17,9 +17,9 @@ namespace kw {
 class CudaStatements;
 
 struct CudaTeam {
-  uint32_t threads;    ///< 32, or 0 if each thread is for itself
-  std::string thread;  ///< name of the number of a thread in its team
-  std::string number;  ///< of the present iteration of the grid
+  uint32_t threads;          ///< 32, or 0 if each thread is for itself
+  std::string thread;        ///< name of the number of a thread in its team
+  std::string number = "0";  ///< of the present iteration of the grid
   std::unordered_set<const StmtNode *>
       waits;  ///< before these statements threads wait (codegen/cuda/barriers)
 };

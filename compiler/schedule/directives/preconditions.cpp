@@ -188,22 +188,24 @@ class Preconditions {
       const For *around = nest_.loops[l].loop;
       if (!around) return here("a `while` stands around it");  // which threads could leave at different times
       if (around->kind == ForKind::grid) grid = around;
-      if (around->kind == ForKind::block) return here("it stands in a loop of a team");
+      if (around->kind != ForKind::grid && around->kind != ForKind::serial)
+        return here("the loop around it is neither a grid loop nor serial");
     }
-    if (!grid) return here("it stands in no grid loop");
-    auto per_block = std::max<int64_t>(grid->how.per_block, 1);
+    // Without a grid loop, one team executes what stands around it.
+    auto per_block = grid ? std::max<int64_t>(grid->how.per_block, 1) : 1;
     bool fits = d.threads == warp_threads && d.threads * per_block <= most_threads_of_block;
     if (!fits) return here("a team is a warp of 32 threads, and a block has up to 1,024");
     bool is_outer = true;
     walk(loop().body, [&](const For &n, const Stmt &) { is_outer = is_outer && n.kind == ForKind::serial; });
     if (!is_outer) return here("a loop in it has its kind already");
-    return shared_bytes(*grid) * per_block <= most_shared_bytes ? Inapplicable{}
-                                                                : here("its team has too large arrays");
+    return shared_bytes(grid ? grid->body : f_.body) * per_block <= most_shared_bytes
+               ? Inapplicable{}
+               : here("its team has too large arrays");
   }
-  /// Returns the bytes of the arrays of a constant size that each iteration of a loop makes.
-  static int64_t shared_bytes(const For &n) {
+  /// Returns the bytes of the arrays of a constant size that statements make.
+  static int64_t shared_bytes(const Stmt &body) {
     int64_t bytes = 0;
-    walk(n.body, [&](const Alloc &a, const Stmt &) {
+    walk(body, [&](const Alloc &a, const Stmt &) {
       if (a.buf->space != Space::stack) return;
       auto size = static_cast<int64_t>(item_size(a.buf->dtype));
       for (const Expr &e : a.buf->extents) size *= as_int(e).value_or(most_shared_bytes);

@@ -134,6 +134,8 @@ void map_grids(LoopNest &nest, const Target &target) {
       apply_grids(nest, loops, loops.size() == 1 ? threads_of_line : threads_of_row);
     }
   }
+  for (const Sym &iter : loops_for_one_team(nest))
+    nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
 }
 
 }  // namespace kw

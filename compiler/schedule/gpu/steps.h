@@ -8,7 +8,8 @@
 namespace kw {
 
 /// Launches loops whose iterations may run in any order: the outermost such loop on each path, with the loops
-/// that are all of it, up to three. Loops around them run on the host. What remains runs in one thread.
+/// that are all of it, up to three. Loops around them run on the host. Threads of a warp share loops in them
+/// that access memory in order. What remains runs in one thread, or in one warp.
 ///     for i: for j: c[i, j] = …   →   for i in grid: for j in grid(per_block=128): c[i, j] = …
 ///     for i: h[x[i]] += 1         →   for i in grid(per_block=256, atomics=(h,)): h[x[i]] += 1
 void map_grids(LoopNest &nest, const Target &target);

@@ -26,10 +26,10 @@ int64_t sectors_of(StrideKind stride) {
 
 class TeamChooser {
  public:
-  TeamChooser(const LoopNest &nest, uint32_t grid) : nest_(nest), grid_(grid) {}
+  TeamChooser(const LoopNest &nest, std::optional<uint32_t> grid) : nest_(nest), grid_(grid) {}
 
   std::vector<Sym> run() {
-    block(nest_.nest().loops[grid_].loop->body);
+    block(grid_ ? nest_.nest().loops[*grid_].loop->body : nest_.region());
     return std::move(chosen_);
   }
 
@@ -37,6 +37,7 @@ class TeamChooser {
   void block(const Stmt &root) {
     for_each_in_block(root, [&](const Stmt &s) {
       const For *n = as<For>(s);
+      if (n && n->kind == ForKind::grid) return;
       if (n && suits(*n)) return chosen_.push_back(n->iter);
       for_each_block(s, [&](const Stmt &inner) { block(inner); });
     });
@@ -46,11 +47,11 @@ class TeamChooser {
     auto trips = most_trips(n);
     if (n.hint == Hint::serial || (trips && *trips < static_cast<uint64_t>(warp_threads))) return false;
     std::optional<uint32_t> loop = find_loop(nest_.nest(), n.iter);
-    return loop && is_nearer(*loop) && nest_.legal(Team{*loop, warp_threads}).ok();
+    return loop && (!grid_ || is_nearer(*loop, *grid_)) && nest_.legal(Team{*loop, warp_threads}).ok();
   }
 
   /// Returns whether the loop's iterations access fewer sectors at once than those of the grid loop.
-  bool is_nearer(uint32_t loop) const {
+  bool is_nearer(uint32_t loop, uint32_t grid) const {
     const Nest &nest = nest_.nest();
     int64_t by_loop = 0, by_grid = 0;
     for (const NestStatement &s : nest.statements) {
@@ -59,8 +60,8 @@ class TeamChooser {
         if (a.buf->rank() == 0) continue;
         by_loop += sectors_of(stride_of(nest, a, loop));
         // What an iteration of the grid makes for itself, threads access each in memory of its own.
-        bool is_own = a.home > nest_depth(s, grid_);
-        by_grid += is_own ? sectors_of(StrideKind::strided) : sectors_of(stride_of(nest, a, grid_));
+        bool is_own = a.home > nest_depth(s, grid);
+        by_grid += is_own ? sectors_of(StrideKind::strided) : sectors_of(stride_of(nest, a, grid));
       }
     }
     return by_loop < by_grid;
@@ -71,7 +72,7 @@ class TeamChooser {
   }
 
   const LoopNest &nest_;
-  uint32_t grid_;
+  std::optional<uint32_t> grid_;
   std::vector<Sym> chosen_;
 };
 
@@ -80,5 +81,6 @@ class TeamChooser {
 std::vector<Sym> loops_for_teams(const LoopNest &nest, const Sym &grid) {
   return TeamChooser(nest, *find_loop(nest.nest(), grid)).run();
 }
+std::vector<Sym> loops_for_one_team(const LoopNest &nest) { return TeamChooser(nest, {}).run(); }
 
 }  // namespace kw

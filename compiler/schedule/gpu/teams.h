@@ -13,5 +13,7 @@ namespace kw {
 /// Returns the iterators of loops inside the grid loop `grid` that a team of a warp is worth, outermost ones,
 /// none of them inside another.
 std::vector<Sym> loops_for_teams(const LoopNest &nest, const Sym &grid);
+/// Returns the iterators of loops outside all grid loops that one team can execute.
+std::vector<Sym> loops_for_one_team(const LoopNest &nest);
 
 }  // namespace kw

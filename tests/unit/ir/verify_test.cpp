@@ -303,13 +303,14 @@ TEST(Verify, grid_loops_stand_in_serial_loops_and_in_one_another) {
 
 TEST(Verify, block_loops_stand_in_one_grid_loop) {
   constexpr std::string_view outside =
-      "malformed IR: a block loop stands in no grid loop, or in a block loop";
+      "malformed IR: a block loop stands in a loop that is neither a grid loop nor serial";
   std::string block = "for j in block(0, m, 1, threads=32):\n";
   EXPECT_EQ(error_of(cat("for i in grid(0, n, 1):\n  ", block, "    p[i] = i")), "");
   EXPECT_EQ(
       error_of(cat("for i in grid(0, n, 1):\n  for k in serial(0, m, 1):\n    ", block, "      p[i] = i")),
       "");
-  EXPECT_EQ(error_of(cat(block, "  p[j] = j")), outside);
+  EXPECT_EQ(error_of(cat(block, "  p[j] = j")), "");
+  EXPECT_EQ(error_of(cat("for i in parallel(0, n, 1):\n  ", block, "    p[i] = i")), outside);
   EXPECT_EQ(error_of(cat("for i in grid(0, n, 1):\n  ", block,
                          "    for k in block(0, m, 1, threads=2):\n      p[i] = k")),
             outside);

@@ -81,8 +81,8 @@ TEST(MapGrids, loops_that_stay_serial_run_on_the_host) {
             "j/256");
 }
 
-TEST(MapGrids, a_sum_over_everything_stays_in_one_thread) {
-  EXPECT_EQ(launched("s = 0.0\nfor i in range(v.shape[0]):\n  s += v[i]\nv[0] = s"), "");
+TEST(MapGrids, one_team_executes_what_is_not_launched) {
+  EXPECT_EQ(launched("s = 0.0\nfor i in range(v.shape[0]):\n  s += v[i]\nv[0] = s"), "team i");
   EXPECT_EQ(launched("for i in range(1, v.shape[0]):\n  v[i] += v[i - 1]"), "");
 }
 
@@ -118,7 +118,8 @@ TEST(MapGrids, a_hint_keeps_a_loop_serial) {
 }
 
 TEST(MapGrids, loops_of_the_device_are_launched_from_loops_of_the_host_alone) {
-  EXPECT_EQ(launched("for i in range(w[0]):\n  for j in range(v.shape[0]):\n    v[j] = v[j] * 2.0 + i"), "");
+  EXPECT_EQ(launched("for i in range(w[0]):\n  for j in range(v.shape[0]):\n    v[j] = v[j] * 2.0 + i"),
+            "team j");
 }
 
 }  // namespace
