@@ -15,13 +15,14 @@ namespace kw {
 
 class LoadedKernel;
 
-/// What a failed check writes: the record of the device prelude. The fault with the least (call, team, key)
-/// stays.
+/// What a failed check writes: the record of the device prelude. The fault with the least (call, launch,
+/// team, key) stays.
 struct FaultRecord {
   uint32_t lock, is_set;
-  uint64_t call;  ///< its number in the log
-  uint64_t team;  ///< iteration of the grid, if a team of threads executes it; else 0
-  uint64_t key;   ///< place in source order: iteration · sites + site
+  uint64_t call;    ///< its number in the log
+  uint64_t launch;  ///< of the call
+  uint64_t team;    ///< iteration of the grid, if a team of threads executes it; else 0
+  uint64_t key;     ///< place in source order: iteration · sites + site
   int64_t value, bound;
 };
 

@@ -20,6 +20,7 @@ struct CallParameter {
   volatile uint64_t *failed_call;
   const volatile uint32_t *cancel;
   uint64_t number;
+  uint64_t launch = 0;  ///< counted from 1 in the call
 };
 
 /// Memory for one launch. It is freed in the stream's order, so the next launch may use it again.
@@ -82,6 +83,7 @@ class StreamQueue : public LaunchQueue {
         throw OpError(OpError::Kind::memory, cat("no memory for the temporaries of ", threads, " threads"));
       own.parts.push_back(device_.memory().allocate(static_cast<size_t>(all), stream_));
     }
+    ++call_.launch;
     parameters(kernel, c, own.parts);
     CuResult r =
         device_.driver().cuLaunchKernel(program_.function(device_, c.kernel), blocks[0], blocks[1], blocks[2],

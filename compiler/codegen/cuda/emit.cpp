@@ -46,7 +46,10 @@ class KernelEmitter {
     find_team();
     find_uses();
     text_.open(head());
-    if (s_.may_follow_fault) text_.line("if (kw_has_failed(call)) return;");
+    if (s_.may_follow_fault) {
+      std::string_view failed = team_.threads ? "kw_any_warp(kw_has_failed(call))" : "kw_has_failed(call)";
+      text_.line(cat("if (", failed, ") return;"));
+    }
     for (const std::string &array : shared_arrays_) text_.line(array);
     host_values();
     grid();

@@ -89,25 +89,40 @@ std::string CudaExpressions::subscript(const Expr &e) {
   return cat("(", subscript(n->a), op, subscript(n->b), ")");
 }
 
+/// Returns the first subscripts of rows that lie end to end as one: a[k // n, k % n] of rows of n elements is
+/// element k. `taken` is how many subscripts it stands for.
+static Expr joined_rows(const Buf &b, const std::vector<Expr> &index, size_t &taken) {
+  Expr out = index[0];
+  for (taken = 1; taken < index.size(); ++taken) {
+    const Binary *row = as<Binary>(out), *at = as<Binary>(index[taken]);
+    bool fits = row && at && row->op == BinOp::floor_div && at->op == BinOp::floor_mod &&
+                equal(row->a, at->a) && equal(row->b, at->b) && equal(at->b, b->extents[taken]);
+    if (!fits) break;
+    out = row->a;
+  }
+  return out;
+}
+
 /// Returns the element's number: by strides, or row by row.
 std::string CudaExpressions::offset(const Buf &b, const std::vector<Expr> &index) {
   std::string out;
-  for (size_t d = 0; d < index.size(); ++d) {
-    std::string at = subscript(index[d]);
-    if (!b->strides.empty()) {
+  if (index.empty()) return "0";
+  if (!b->strides.empty()) {
+    for (size_t d = 0; d < index.size(); ++d) {
       bool is_unit = as_int(b->strides[d]) == 1;
-      out += cat(d ? " + " : "", at, is_unit ? "" : cat(" * ", subscript(b->strides[d])));
-    } else {
-      std::string rows =
-          out == "0" ? "" : cat(d > 1 ? cat("(", out, ")") : out, " * ", subscript(b->extents[d]));
-      if (d == 0 || rows.empty())
-        out = at;
-      else
-        out = at == "0" ? rows : cat(rows, " + ", at);
+      out += cat(d ? " + " : "", subscript(index[d]), is_unit ? "" : cat(" * ", subscript(b->strides[d])));
     }
+    return out;
   }
-  if (out.empty()) return "0";
-  bool is_wrapped = index.size() == 1 && b->strides.empty() && out.front() == '(' && out.back() == ')';
+  size_t d = 0;
+  out = subscript(joined_rows(b, index, d));
+  for (bool is_first = true; d < index.size(); ++d, is_first = false) {
+    std::string at = subscript(index[d]);
+    std::string rows =
+        out == "0" ? "" : cat(is_first ? out : cat("(", out, ")"), " * ", subscript(b->extents[d]));
+    out = rows.empty() ? at : at == "0" ? rows : cat(rows, " + ", at);
+  }
+  bool is_wrapped = index.size() == 1 && out.front() == '(' && out.back() == ')';
   return is_wrapped && std::count(out.begin(), out.end(), '(') == 1 ? out.substr(1, out.size() - 2) : out;
 }
 

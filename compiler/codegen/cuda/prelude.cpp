@@ -32,24 +32,32 @@ KW_FUNCTION i64 kw_number_of_thread() {
 }
 
 // the first fault of a call in source order; `mirror` tells the host which call failed
-struct kw_fault_record { u32 lock, is_set; u64 call, team, key; i64 value, bound; };
-struct kw_call { kw_fault_record *faults; volatile u64 *mirror; const volatile u32 *cancel; u64 number; };
+struct kw_fault_record { u32 lock, is_set; u64 call, launch, team, key; i64 value, bound; };
+struct kw_call {
+  kw_fault_record *faults;
+  volatile u64 *mirror;
+  const volatile u32 *cancel;
+  u64 number, launch;
+};
+KW_FUNCTION bool kw_comes_before(u64 a, u64 b, bool if_equal) { return a < b || (a == b && if_equal); }
 static __device__ __noinline__ void kw_fault(kw_call call, u64 key, i64 value, i64 bound, u64 team = 0) {
   volatile kw_fault_record *r = call.faults;
   while (atomicCAS(&call.faults->lock, 0u, 1u)) {}
   __threadfence();
-  bool is_first = team < r->team || (team == r->team && key < r->key);
-  if (!r->is_set || call.number < r->call || (call.number == r->call && is_first)) {
-    r->call = call.number, r->team = team, r->key = key, r->value = value, r->bound = bound, r->is_set = 1;
+  bool is_first = kw_comes_before(call.launch, r->launch, kw_comes_before(team, r->team, key < r->key));
+  if (!r->is_set || kw_comes_before(call.number, r->call, is_first)) {
+    r->call = call.number, r->launch = call.launch, r->team = team, r->key = key;
+    r->value = value, r->bound = bound, r->is_set = 1;
     *call.mirror = call.number;
     __threadfence_system();
   }
   __threadfence();
   atomicExch(&call.faults->lock, 0u);
 }
+// whether an earlier launch of the call has; in this one, an earlier fault may still come
 KW_FUNCTION bool kw_has_failed(kw_call call) {
   volatile kw_fault_record *r = call.faults;
-  return r->is_set && r->call == call.number;
+  return r->is_set && r->call == call.number && r->launch < call.launch;
 }
 KW_FUNCTION bool kw_is_cancelled(kw_call call, u32 turn) { return turn % 65536 == 65535 && *call.cancel; }
 KW_FUNCTION u64 kw_trips(i64 lo, i64 hi, i64 step) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "codegen/cuda/combined.h"
+#include "analysis/gpu/combined_values.h"
 #include "codegen/cuda/statements.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -119,7 +119,7 @@ class BlockLoop {
     for (const Accumulator &a : combined_.accumulators) {
       const Variables &v = of(a.cell);
       std::string_view subscript = a.in_lanes() ? lane : "";
-      out_.expressions().redirect(a.cell, a.index, cat(v.own, subscript));
+      out_.expressions().redirect(a.cell, a.place, cat(v.own, subscript));
       if (a.in_lanes() && a.is_fused)
         out_.keep_factors(a.cell, cat(v.left, subscript), cat(v.right, subscript));
     }

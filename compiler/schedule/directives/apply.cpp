@@ -17,6 +17,7 @@
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
 #include "schedule/tree/perfect_nest.h"
+#include "schedule/tree/rfactor.h"
 #include "schedule/tree/simplify_under_bounds.h"
 #include "support/text.h"
 #include "transform/copy.h"
@@ -151,6 +152,10 @@ class Apply {
     For changed = *as<For>(with_own(s, scalars_of_iterations()));
     changed.kind = ForKind::block, changed.how.threads = static_cast<uint32_t>(d.threads);
     return {{loop_like(s, std::move(changed))}};
+  }
+  StatementList in_place_of(const Stmt &s, const Rfactor &) const {
+    const For whole = *as<For>(with_own(s, scalars_of_iterations()));
+    return {{rfactored(loops_of_reduction(whole), s.loc())}};
   }
 
   template <class D>

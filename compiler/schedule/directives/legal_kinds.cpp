@@ -14,6 +14,7 @@
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/tree/rfactor.h"
 
 namespace kw {
 
@@ -131,6 +132,26 @@ Verdict by_dependences(const Func &f, const Nest &nest, Claim claim, uint32_t lo
   return refused(shown ? legal(f, nest, claim, loop, true) : std::move(v));
 }
 
+/// Returns whether the iterations of a loop share nothing but what threads can combine at its end.
+Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const LoopPlace &place, bool shown) {
+  const For &n = *as<For>(place.at);
+  Verdict v = by_dependences(f, nest, Claim::team, loop, place, shown, [&](const Verdict &one) {
+    bool free =
+        std::all_of(one.shared.begin(), one.shared.end(), [](const SharedReduction &r) { return r.free; });
+    return free && std::all_of(one.accumulators.begin(), one.accumulators.end(),
+                               [&](const Buf &b) { return accumulates_one_element(n, b); });
+  });
+  if (!v.ok()) return v;
+  std::vector<const BufNode *> shared = private_scalars(f, nest, loop);
+  for (const Buf &b : v.accumulators) {
+    if (is_float(b->dtype) && bit_width(b->dtype) == 16)
+      return inapplicable("threads do not combine 16-bit floats", place.at.loc());
+    shared.push_back(b.get());
+  }
+  return writes_outer_scalar(n.body, shared) ? inapplicable("it stores to a scalar that is made outside it")
+                                             : v;
+}
+
 /// Returns whether the iterations of a loop share nothing, neither reductions nor scalars made outside it.
 Verdict legal_apart(const Func &f, const Nest &nest, uint32_t loop, const LoopPlace &place, bool shown) {
   Verdict v = by_dependences(f, nest, Claim::parallel, loop, place, shown,
@@ -182,21 +203,24 @@ Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPla
 Verdict legal_team(const Func &f, const Nest &nest, const Team &d, const LoopPlace &place, bool shown) {
   const For &n = *as<For>(place.at);
   if (!lanes_run_over(n)) return inapplicable("the order of a sum in it is fixed", place.at.loc());
-  Verdict v = by_dependences(f, nest, Claim::team, d.loop, place, shown, [&](const Verdict &one) {
-    bool free =
-        std::all_of(one.shared.begin(), one.shared.end(), [](const SharedReduction &r) { return r.free; });
-    return free && std::all_of(one.accumulators.begin(), one.accumulators.end(),
-                               [&](const Buf &b) { return accumulates_one_element(n, b); });
-  });
-  if (!v.ok()) return v;
-  std::vector<const BufNode *> shared = private_scalars(f, nest, d.loop);
-  for (const Buf &b : v.accumulators) {
-    if (is_float(b->dtype) && bit_width(b->dtype) == 16)
-      return inapplicable("threads do not combine 16-bit floats", place.at.loc());
-    shared.push_back(b.get());
+  return legal_combined(f, nest, d.loop, place, shown);
+}
+
+Verdict legal_rfactor(const Func &f, const Nest &nest, const Rfactor &, const LoopPlace &place, bool shown) {
+  for (const For *n : loops_of_reduction(*as<For>(place.at))) {
+    LoopPlace one = place;
+    for_each_loop(place.at, [&](const Stmt &s, const For &inner, const NestScope &scope) {
+      if (&inner != n || s.p == place.at.p) return;
+      one.at = s;
+      one.scope.insert(one.scope.end(), scope.begin(), scope.end());
+    });
+    uint32_t number = *find_loop(nest, n->iter);
+    Verdict v = legal_combined(f, nest, number, one, shown);
+    if (!v.ok()) return v;
+    for (const SharedReduction &r : v.shared)
+      if (r.kind == ReductionKind::arg_reduction) return inapplicable("it selects", one.at.loc());
   }
-  return writes_outer_scalar(n.body, shared) ? inapplicable("it stores to a scalar that is made outside it")
-                                             : v;
+  return {};
 }
 
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,

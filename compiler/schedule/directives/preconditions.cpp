@@ -18,6 +18,7 @@
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/directives/gpu_preconditions.h"
 #include "schedule/directives/legal.h"
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
@@ -31,8 +32,6 @@ namespace {
 // Limits of the numbers in directives, so that no directive makes code or arrays without end. Chosen.
 constexpr int64_t most_copies = 64, most_size = int64_t{1} << 15, most_elements = 1 << 10, most_written = 512;
 constexpr int64_t most_block = int64_t{1} << 30;  // sums of iterators and blocks stay far from 2^63
-constexpr int64_t most_threads_of_block = 1024;   // of a block, on every GPU (CUDA C++ Programming Guide)
-constexpr int64_t most_shared_bytes = 48 << 10;   // of a block (CUDA C++ Programming Guide)
 constexpr uint16_t deepest = 800;           // of a tree that may grow: directives add levels, up to max_depth
 constexpr size_t most_statements = 20'000;  // of a function after copies of loop bodies. Chosen
 
@@ -50,6 +49,7 @@ constexpr Effect effect_of(const Parallel &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Vectorize &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Grid &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Team &) { return {.only_marks = true}; }
+constexpr Effect effect_of(const Rfactor &) { return {.only_marks = true, .copies = true}; }
 constexpr Effect effect_of(const Split &) { return {.takes_continues = true, .copies = true}; }
 constexpr Effect effect_of(const Reorder &) { return {.takes_continues = true, .moves = true}; }
 Effect effect_of(const Tile &d) { return {.takes_continues = true, .moves = d.loops.size() > 1}; }
@@ -172,46 +172,11 @@ class Preconditions {
     if (!d.block && is_planned) return here("its plan is that of a vector loop");
     return fits ? Inapplicable{} : here("the size is too small or too large");
   }
-  Inapplicable check(const Grid &d) const {
-    if (d.per_block < 1 || d.per_block > most_threads_of_block) return here("a block has 1 to 1,024 threads");
-    bool is_outer = true;
-    walk(loop().body, [&](const For &n, const Stmt &) { is_outer = is_outer && n.kind == ForKind::serial; });
-    if (!is_outer) return here("a loop in it has its kind already");
-    return launchable_loops(f_).count(&loop())
-               ? Inapplicable{}
-               : here("its bounds, or those around it, are known on the device only");
-  }
-  Inapplicable check(const Team &d) const {
-    const For *grid = nullptr;
-    for (uint32_t l = nest_.loops[d.loop].parent; l != NestLoop::no_loop && !grid;
-         l = nest_.loops[l].parent) {
-      const For *around = nest_.loops[l].loop;
-      if (!around) return here("a `while` stands around it");  // which threads could leave at different times
-      if (around->kind == ForKind::grid) grid = around;
-      if (around->kind != ForKind::grid && around->kind != ForKind::serial)
-        return here("the loop around it is neither a grid loop nor serial");
-    }
-    // Without a grid loop, one team executes what stands around it.
-    auto per_block = grid ? std::max<int64_t>(grid->how.per_block, 1) : 1;
-    bool fits = d.threads == warp_threads && d.threads * per_block <= most_threads_of_block;
-    if (!fits) return here("a team is a warp of 32 threads, and a block has up to 1,024");
-    bool is_outer = true;
-    walk(loop().body, [&](const For &n, const Stmt &) { is_outer = is_outer && n.kind == ForKind::serial; });
-    if (!is_outer) return here("a loop in it has its kind already");
-    return shared_bytes(grid ? grid->body : f_.body) * per_block <= most_shared_bytes
-               ? Inapplicable{}
-               : here("its team has too large arrays");
-  }
-  /// Returns the bytes of the arrays of a constant size that statements make.
-  static int64_t shared_bytes(const Stmt &body) {
-    int64_t bytes = 0;
-    walk(body, [&](const Alloc &a, const Stmt &) {
-      if (a.buf->space != Space::stack) return;
-      auto size = static_cast<int64_t>(item_size(a.buf->dtype));
-      for (const Expr &e : a.buf->extents) size *= as_int(e).value_or(most_shared_bytes);
-      bytes += size;
-    });
-    return bytes;
+  template <class D>
+    requires is_for_gpus<D>
+  Inapplicable check(const D &d) const {
+    std::string_view why = why_not_on_gpu(f_, nest_, d);
+    return why.empty() ? Inapplicable{} : here(why);
   }
   Inapplicable check(const Vectorize &d) const {
     bool fits = d.width >= 2 && d.width <= int64_t{max_vector_width} && (d.width & (d.width - 1)) == 0;

@@ -7,6 +7,10 @@
 
 namespace kw {
 
+/// Computes reductions that nothing runs beside in parts.
+///     for i: s += x[i]   →   for b in grid: for k in block: part += x[k];  … s += parts[0]
+void rfactor_sums(LoopNest &nest, const Target &target);
+
 /// Launches loops whose iterations may run in any order: the outermost such loop on each path, with the loops
 /// that are all of it, up to three. Loops around them run on the host. Threads of a warp share loops in them
 /// that access memory in order. What remains runs in one thread, or in one warp.

@@ -1,5 +1,5 @@
 // Looks at the stores of the loop once, after its selections.
-#include "codegen/cuda/combined.h"
+#include "analysis/gpu/combined_values.h"
 
 #include <algorithm>
 
@@ -47,7 +47,7 @@ void CombinedValues::accumulate(const Store &s) {
   for (Expr &e : index) e = invariance_.without_locals(e);
   BinOp op = !a.term || a.op == BinOp::sub ? BinOp::add : a.op;
   Order order = s.order.names(loop_.iter) ? s.order.order : Order::any;
-  accumulators.push_back({s.buf, std::move(index), op, order, is_fused});
+  accumulators.push_back({s.buf, s.index, std::move(index), op, order, is_fused});
 }
 
 }  // namespace kw

@@ -13,10 +13,11 @@ namespace kw {
 /// What a block loop accumulates in one cell, or in one element.
 struct Accumulator {
   Buf cell;
-  std::vector<Expr> index;
-  BinOp op;       ///< add for differences
-  Order order;    ///< `lanes`, or any
-  bool is_fused;  ///< terms are products that round with the sum
+  std::vector<Expr> place;  ///< the subscripts in the loop
+  std::vector<Expr> index;  ///< the same without locals of the loop
+  BinOp op;                 ///< add for differences
+  Order order;              ///< `lanes`, or any
+  bool is_fused;            ///< terms are products that round with the sum
 
   bool in_lanes() const { return order == Order::lanes; }
   /// Whether the value before the loop may take part once more for each thread.

@@ -1,0 +1,91 @@
+// One function for each directive.
+#include "schedule/directives/gpu_preconditions.h"
+
+#include <algorithm>
+
+#include "analysis/gpu/combined_values.h"
+#include "analysis/gpu/launch_form.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/limits.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "schedule/tree/rfactor.h"
+
+namespace kw {
+
+namespace {
+
+// Threads and bytes of shared memory of a block, on every GPU (CUDA C++ Programming Guide).
+constexpr int64_t most_threads = 1024, most_shared_bytes = 48 << 10;
+
+constexpr std::string_view has_kind = "a loop in it has its kind already",
+                           unknown_bounds = "its bounds, or those around it, are known on the device only";
+
+bool holds_serial_loops_alone(const For &n) {
+  bool fine = true;
+  walk(n.body, [&](const For &inner, const Stmt &) { fine = fine && inner.kind == ForKind::serial; });
+  return fine;
+}
+
+/// Returns the bytes of the arrays of a constant size that statements make.
+int64_t shared_bytes(const Stmt &body) {
+  int64_t bytes = 0;
+  walk(body, [&](const Alloc &a, const Stmt &) {
+    if (a.buf->space != Space::stack) return;
+    auto size = static_cast<int64_t>(item_size(a.buf->dtype));
+    for (const Expr &e : a.buf->extents) size *= as_int(e).value_or(most_shared_bytes);
+    bytes += size;
+  });
+  return bytes;
+}
+
+/// Returns the loops around a loop, innermost first; null for a while.
+std::vector<const For *> loops_around(const Nest &nest, uint32_t loop) {
+  std::vector<const For *> out;
+  for (uint32_t l = nest.loops[loop].parent; l != NestLoop::no_loop; l = nest.loops[l].parent)
+    out.push_back(nest.loops[l].loop);
+  return out;
+}
+
+}  // namespace
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d) {
+  const For &n = *nest.loops[d.loop].loop;
+  if (d.per_block < 1 || d.per_block > most_threads) return "a block has 1 to 1,024 threads";
+  if (!holds_serial_loops_alone(n)) return has_kind;
+  return launchable_loops(f).count(&n) ? "" : unknown_bounds;
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d) {
+  const For *grid = nullptr;
+  for (const For *around : loops_around(nest, d.loop)) {
+    if (!around) return "a `while` stands around it";  // which threads could leave at different times
+    if (around->kind != ForKind::grid && around->kind != ForKind::serial)
+      return "the loop around it is neither a grid loop nor serial";
+    if (around->kind == ForKind::grid && !grid) grid = around;
+  }
+  // Without a grid loop, one team executes what stands around it.
+  int64_t per_block = grid ? std::max<int64_t>(grid->how.per_block, 1) : 1;
+  if (d.threads != warp_threads || d.threads * per_block > most_threads)
+    return "a team is a warp of 32 threads, and a block has up to 1,024";
+  if (!holds_serial_loops_alone(*nest.loops[d.loop].loop)) return has_kind;
+  bool fits = shared_bytes(grid ? grid->body : f.body) * per_block <= most_shared_bytes;
+  return fits ? "" : "its team has too large arrays";
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d) {
+  const For &n = *nest.loops[d.loop].loop;
+  if (!holds_serial_loops_alone(n)) return has_kind;
+  for (const For *around : loops_around(nest, d.loop))
+    if (around && around->kind != ForKind::serial) return "the loop around it has its kind already";
+  std::vector<const For *> loops = loops_of_reduction(n);
+  if (loops.empty()) return "the order of a sum in it is fixed";
+  if (CombinedValues(n).accumulators.empty()) return "it reduces nothing";
+  if (!launchable_loops(f).count(&n)) return unknown_bounds;
+  bool is_sized = std::all_of(loops.begin(), loops.end(),
+                              [](const For *one) { return is_of_call(one->lo) && is_of_call(one->hi); });
+  return is_sized ? "" : "a bound of it is no size of the call";
+}
+
+}  // namespace kw

@@ -1,0 +1,252 @@
+// Builds the launches from the inside out.
+#include "schedule/tree/rfactor.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "analysis/gpu/combined_values.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/limits.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "schedule/tree/perfect_nest.h"
+#include "transform/copy.h"
+
+namespace kw {
+
+namespace {
+
+/// Results that one thread combines. Chosen: the kernel needs 100 registers, and 64 ms to compile. One of 64
+/// results spills.
+constexpr int64_t radix_bits = 4, radix = int64_t{1} << radix_bits;
+/// Levels for 2^46 iterations.
+constexpr int64_t most_levels = 9;
+constexpr int64_t teams_of_block = 8, threads_of_level = 32;  // chosen, as in schedule/gpu/map_grids
+
+/// Returns the value that changes no result of the operation.
+Expr identity_of(BinOp op, DType t) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  auto all_bits = [&] {
+    return constant({t, bit_width(t) == 64 ? ~uint64_t{0} : (uint64_t{1} << bit_width(t)) - 1});
+  };
+  uint64_t sign = uint64_t{1} << (bit_width(t) - 1);
+  switch (op) {
+    case BinOp::mul: return is_float(t) ? const_float(t, 1.0) : constant({t, 1});
+    case BinOp::min:
+      if (is_float(t)) return const_float(t, infinity);
+      return is_signed_int(t) ? constant({t, sign - 1}) : all_bits();
+    case BinOp::max:
+      if (is_float(t)) return const_float(t, -infinity);
+      return constant({t, is_signed_int(t) ? sign : 0});
+    case BinOp::bit_and: return all_bits();
+    case BinOp::bit_or:
+    case BinOp::bit_xor: return constant({t, 0});
+    default: return is_float(t) ? const_float(t, -0.0) : constant({t, 0});
+  }
+}
+
+Sym iterator(const char *name) { return make_sym(SymKind::iter, DType::i64, name); }
+Sym local(const char *name) { return make_sym(SymKind::local, DType::i64, name); }
+
+/// The loops of a reduction, and its parts.
+class Rfactor {
+ public:
+  Rfactor(const std::vector<const For *> &loops, const Loc &loc)
+      : loops_(loops), loc_(loc), values_(*loops.front()), count_(local("n")), blocks_(local("blocks")) {
+    for (const Accumulator &a : values_.accumulators) {
+      std::string name = a.cell->sym->name;
+      DType t = a.cell->dtype;
+      cells_.push_back(make_buf(make_sym(SymKind::buffer, t, name), {}, Space::registers));
+      parts_.push_back(
+          make_buf(make_sym(SymKind::buffer, t, name + "_parts"), {blocks_of(iterations())}, Space::heap));
+    }
+  }
+
+  Stmt run() {
+    std::vector<Stmt> statements{reduce_blocks(), combine_parts()};
+    for (size_t i = 0; i < parts_.size(); ++i) statements.push_back(add_total(i));
+    Stmt out = seq(std::move(statements), loc_);
+    for (const Buf &parts : parts_) out = alloc(parts, Fill::none, out, loc_);
+    out = let(blocks_, blocks_of(kw::ref(count_)), out, loc_);
+    // A sum of few terms keeps the order of the source. Without terms there is no block.
+    if (has_lanes())
+      out = if_else(binary(BinOp::lt, kw::ref(count_), const_int(sum_lanes)), in_source_order(), out, loc_);
+    else
+      out = if_else(binary(BinOp::lt, const_int(0), kw::ref(count_)), out, {}, loc_);
+    return let(count_, iterations(), out, loc_);
+  }
+
+ private:
+  /// Memory has a size that follows from the call, so it cannot name locals.
+  Expr iterations() const {
+    Expr out = const_int(1);
+    for (const For *n : loops_) out = mul(out, trips_of(*n));
+    return out;
+  }
+  static Expr blocks_of(const Expr &count) {
+    return binary(BinOp::floor_div, add(count, const_int(sum_block - 1)), const_int(sum_block));
+  }
+  const Accumulator &value(size_t i) const { return values_.accumulators[i]; }
+  Expr identity(size_t i) const { return identity_of(value(i).op, cells_[i]->dtype); }
+
+  Stmt in_source_order() const {
+    Stmt whole = for_loop(*loops_.front(), loc_);
+    return copy_of(rewrite(whole, [&](const Store &n, const Stmt &s) {
+      bool is_short = n.order == Order::lanes && n.order.names(loops_.front()->iter);
+      return is_short ? store(n.buf, n.index, n.value, s.loc()) : s;
+    }));
+  }
+
+  /// for b in grid: cell = identity; for k in block(4096 b, …): body; parts[b] = cell
+  Stmt reduce_blocks() const {
+    Sym b = iterator("b"), k = iterator("k");
+    Expr first = mul(kw::ref(b), const_int(sum_block)), count = kw::ref(count_);
+    Expr end = binary(BinOp::min, count, add(first, const_int(sum_block)));
+    Stmt iteration = body(k);
+    if (has_lanes()) {
+      // A last block of fewer terms than lanes is added in lanes as well: the others add nothing.
+      iteration = if_else(binary(BinOp::lt, kw::ref(k), count), iteration, {}, loc_);
+      end = binary(BinOp::max, end, add(first, const_int(sum_lanes)));
+    }
+    For block{k, first, end, 1, ForKind::block, Hint::none, {}, std::move(iteration)};
+    block.how.threads = warp_threads, block.id = loops_.back()->id;
+    std::vector<Stmt> statements;
+    for (size_t i = 0; i < cells_.size(); ++i) statements.push_back(store(cells_[i], {}, identity(i), loc_));
+    statements.push_back(for_loop(std::move(block), loc_));
+    for (size_t i = 0; i < cells_.size(); ++i)
+      statements.push_back(store(parts_[i], {kw::ref(b)}, load(cells_[i], {}), loc_));
+    Stmt out = seq(std::move(statements), loc_);
+    for (const Buf &cell : cells_) out = alloc(cell, Fill::none, out, loc_);
+    return grid(b, kw::ref(blocks_), teams_of_block, std::move(out));
+  }
+
+  bool has_lanes() const {
+    return std::any_of(values_.accumulators.begin(), values_.accumulators.end(),
+                       [](const Accumulator &a) { return a.in_lanes(); });
+  }
+
+  /// Returns iteration k of all loops, which accumulates in the cells.
+  Stmt body(const Sym &k) const {
+    Substitution with;
+    Expr rest = kw::ref(k);
+    for (size_t d = loops_.size(); d-- > 0;) {
+      const For &n = *loops_[d];
+      Expr trips = trips_of(n), number = d ? binary(BinOp::floor_mod, rest, trips) : rest;
+      with.values[n.iter.get()] = add(n.lo, mul(number, const_int(n.step)));
+      with.loops[n.iter.get()] = d ? std::vector<Sym>{} : std::vector<Sym>{k};
+      if (d) rest = binary(BinOp::floor_div, rest, trips);
+    }
+    auto cell_of = [&](const Buf &b, const std::vector<Expr> &index) -> Buf {
+      for (size_t i = 0; i < cells_.size(); ++i)
+        if (value(i).cell == b && equal(value(i).place, index)) return cells_[i];
+      return {};
+    };
+    Stmt one = rewrite(
+        innermost_body(),
+        [&](const Load &n, const Expr &e) {
+          Buf cell = cell_of(n.buf, n.index);
+          return cell ? load(cell, {}, e.loc()) : e;
+        },
+        [&](const Store &n, const Stmt &s) {
+          Buf cell = cell_of(n.buf, n.index);
+          return cell ? store(cell, {}, n.value, s.loc(), n.order) : s;
+        });
+    return copy_of(one, std::move(with));
+  }
+  /// Returns the body of the innermost loop, with the names of values between the loops.
+  Stmt innermost_body() const {
+    Stmt out = loops_.back()->body;
+    for (size_t d = loops_.size() - 1; d-- > 0;) {
+      std::vector<const Let *> names;
+      for (const Stmt *s = &loops_[d]->body; as<Let>(*s); s = &as<Let>(*s)->body)
+        names.push_back(as<Let>(*s));
+      for (size_t i = names.size(); i-- > 0;) out = let(names[i]->sym, names[i]->value, out, loc_);
+    }
+    return out;
+  }
+
+  /// for level: for g in grid: parts[16^(level + 1) g] = the combination of 16 parts, 16^level apart
+  Stmt combine_parts() const {
+    Sym level = iterator("level"), distance = local("distance"), g = iterator("g");
+    Expr apart = kw::ref(distance), levels = const_int(0), span = const_int(1);
+    for (int64_t l = 0, reach = 1; l < most_levels; ++l, reach <<= radix_bits)
+      levels = add(levels, cast(DType::i64, binary(BinOp::lt, const_int(reach), kw::ref(blocks_))));
+    Expr group = mul(apart, const_int(radix));
+    Expr groups = binary(BinOp::floor_div, add(kw::ref(blocks_), sub(group, const_int(1))), group);
+    std::vector<Stmt> statements;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      Expr first = mul(kw::ref(g), group);
+      statements.push_back(store(parts_[i], {first}, combination(i, first, apart, 0, radix), loc_));
+    }
+    Stmt launch = grid(g, groups, threads_of_level, seq(std::move(statements), loc_));
+    Expr power = binary(BinOp::shl, const_int(1), mul(kw::ref(level), const_int(radix_bits)));
+    Stmt body = let(distance, power, std::move(launch), loc_);
+    return for_loop({level, const_int(0), levels, 1, ForKind::serial, Hint::none, {}, std::move(body)}, loc_);
+  }
+  /// Combines the parts `from` to `to` of a group in pairs. Those beyond the last block change nothing.
+  Expr combination(size_t i, const Expr &first, const Expr &apart, int64_t from, int64_t to) const {
+    if (to - from > 1) {
+      int64_t middle = (from + to) / 2;
+      return binary(value(i).op, combination(i, first, apart, from, middle),
+                    combination(i, first, apart, middle, to));
+    }
+    Expr at = add(first, mul(apart, const_int(from))), part = load(parts_[i], {at});
+    return from ? select(binary(BinOp::lt, at, kw::ref(blocks_)), part, identity(i)) : part;
+  }
+
+  Stmt add_total(size_t i) const {
+    const Accumulator &a = value(i);
+    return store(a.cell, a.index, binary(a.op, load(a.cell, a.index), load(parts_[i], {const_int(0)})), loc_);
+  }
+
+  Stmt grid(const Sym &iter, const Expr &trips, int64_t per_block, Stmt body) const {
+    For out{iter, const_int(0), trips, 1, ForKind::grid, Hint::none, {}, std::move(body)};
+    out.how.per_block = static_cast<uint32_t>(per_block), out.id = loops_.front()->id;
+    return for_loop(std::move(out), loc_);
+  }
+
+  const std::vector<const For *> &loops_;
+  Loc loc_;
+  CombinedValues values_;
+  Sym count_, blocks_;              ///< of iterations; of blocks of 4,096
+  std::vector<Buf> cells_, parts_;  ///< of each accumulator: of a block, of all blocks
+};
+
+/// Returns whether all sums in the order `lanes` that name the outermost loop run over these loops.
+bool lanes_run_over(const std::vector<const For *> &loops) {
+  bool fine = true;
+  walk(loops.front()->body, [&](const Store &s, const Stmt &) {
+    if (s.order != Order::lanes || !s.order.names(loops.front()->iter)) return;
+    fine = fine && s.order.band.size() == loops.size() && s.order.names(loops.back()->iter);
+  });
+  return fine;
+}
+
+}  // namespace
+
+std::vector<const For *> loops_of_reduction(const For &outermost) {
+  std::vector<const For *> out{&outermost};
+  auto is_rectangular = [&](const For &n) {
+    for (const For *outer : out)
+      if (bounds_mention(n, outer->iter)) return false;
+    return n.kind == ForKind::serial;
+  };
+  // Sums tell their loops; else as many as possible run together.
+  for (const For *n = only_loop(outermost.body); n && is_rectangular(*n); n = only_loop(n->body)) {
+    bool is_whole = false;
+    walk(outermost.body, [&](const Store &s, const Stmt &) {
+      is_whole |=
+          s.order == Order::lanes && s.order.names(outermost.iter) && s.order.band.size() == out.size();
+    });
+    if (is_whole) break;
+    out.push_back(n);
+  }
+  return lanes_run_over(out) ? out : std::vector<const For *>{};
+}
+
+Stmt rfactored(const std::vector<const For *> &loops, const Loc &loc) { return Rfactor(loops, loc).run(); }
+
+}  // namespace kw
