@@ -10,9 +10,13 @@ namespace kw {
 namespace {
 
 constexpr ScheduleStep steps[] = {
-    {"fuse_loops", for_any<fuse_loops>},       {"unroll_small_loops", for_any<unroll_small_loops>},
-    {"permute_loops", for_any<permute_loops>}, {"rfactor_sums", rfactor_sums, false},
-    {"map_grids", map_grids, false},           {"unroll_hints", for_any<unroll_hinted>, false},
+    {"fuse_loops", for_any<fuse_loops>},
+    {"unroll_small_loops", for_any<unroll_small_loops>},
+    {"permute_loops", for_any<permute_loops>},
+    {"order_loops", order_loops, false},
+    {"rfactor_sums", rfactor_sums, false},
+    {"map_grids", map_grids, false},
+    {"unroll_hints", for_any<unroll_hinted>, false},
 };
 
 }  // namespace

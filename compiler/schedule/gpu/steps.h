@@ -7,6 +7,10 @@
 
 namespace kw {
 
+/// Moves loops whose iterations may run in any order outwards, so that they can be launched together.
+///     for i: for j: s[j] += x[i, j]   →   for j: for i: s[j] += x[i, j]
+void order_loops(LoopNest &nest, const Target &target);
+
 /// Computes reductions that nothing runs beside in parts.
 ///     for i: s += x[i]   →   for b in grid: for k in block: part += x[k];  … s += parts[0]
 void rfactor_sums(LoopNest &nest, const Target &target);

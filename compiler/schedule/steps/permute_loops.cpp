@@ -36,27 +36,6 @@ double lines_of(const Nest &nest, uint32_t body_of, uint32_t loop) {
   return out;
 }
 
-bool may_move(const Nest &nest, uint32_t loop) {
-  const For *n = nest.loops[loop].loop;
-  return n && n->kind == ForKind::serial && n->hint != Hint::serial;
-}
-
-/// Returns the perfectly nested loops from this one inwards, up to a loop whose bounds depend on a loop
-/// before it.
-std::vector<uint32_t> perfect_from(const Nest &nest, uint32_t loop) {
-  std::vector<uint32_t> out;
-  for (uint32_t l = loop; may_move(nest, l);) {
-    const For &n = *nest.loops[l].loop;
-    for (uint32_t outer : out)
-      if (bounds_mention(n, nest.loops[outer].loop->iter)) return out;
-    out.push_back(l);
-    std::vector<uint32_t> inner = loops_in(nest, l);
-    if (inner.size() != 1 || as<For>(n.body) != nest.loops[inner[0]].loop) return out;
-    l = inner[0];
-  }
-  return out;
-}
-
 class LoopPermutation {
  public:
   explicit LoopPermutation(LoopNest &nest) : nest_(nest) {}
@@ -64,14 +43,7 @@ class LoopPermutation {
   void run() {
     if (nest_.nest().loops.size() < 2) return;
     take_apart();
-    std::vector<Sym> roots;
-    for (uint32_t l = 0; l < nest_.nest().loops.size(); ++l) {
-      uint32_t parent = nest_.nest().loops[l].parent;
-      bool is_root = parent == NestLoop::no_loop || perfect_from(nest_.nest(), parent).size() < 2;
-      if (is_root && perfect_from(nest_.nest(), l).size() >= 2)
-        roots.push_back(nest_.nest().loops[l].loop->iter);
-    }
-    for (const Sym &root : roots)
+    for (const Sym &root : roots_of_perfect_nests(nest_.nest()))
       if (auto loop = find_loop(nest_.nest(), root)) order(*loop);
   }
 
@@ -136,7 +108,7 @@ class LoopPermutation {
 
   void order(uint32_t root) {
     const Nest &nest = nest_.nest();
-    std::vector<uint32_t> now = perfect_from(nest, root);
+    std::vector<uint32_t> now = movable_loops_from(nest, root);
     auto lines = [&](uint32_t l) { return lines_of(nest, now.back(), l); };
     auto best =
         std::min_element(now.begin(), now.end(), [&](uint32_t a, uint32_t b) { return lines(a) < lines(b); });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/affine.h"
+#include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -113,6 +114,35 @@ bool exchange_triangular(For &outer, For &inner) {
 }
 
 }  // namespace
+
+bool may_move(const Nest &nest, uint32_t loop) {
+  const For *n = nest.loops[loop].loop;
+  return n && n->kind == ForKind::serial && n->hint != Hint::serial;
+}
+
+std::vector<uint32_t> movable_loops_from(const Nest &nest, uint32_t loop) {
+  std::vector<uint32_t> out;
+  for (uint32_t l = loop; may_move(nest, l);) {
+    const For &n = *nest.loops[l].loop;
+    for (uint32_t outer : out)
+      if (bounds_mention(n, nest.loops[outer].loop->iter)) return out;
+    out.push_back(l);
+    std::vector<uint32_t> inner = loops_in(nest, l);
+    if (inner.size() != 1 || as<For>(n.body) != nest.loops[inner[0]].loop) return out;
+    l = inner[0];
+  }
+  return out;
+}
+
+std::vector<Sym> roots_of_perfect_nests(const Nest &nest) {
+  std::vector<Sym> out;
+  for (uint32_t l = 0; l < nest.loops.size(); ++l) {
+    uint32_t parent = nest.loops[l].parent;
+    bool is_root = parent == NestLoop::no_loop || movable_loops_from(nest, parent).size() < 2;
+    if (is_root && movable_loops_from(nest, l).size() >= 2) out.push_back(nest.loops[l].loop->iter);
+  }
+  return out;
+}
 
 std::optional<PerfectNest> permuted(const Nest &nest, const std::vector<uint32_t> &text_order,
                                     const std::vector<uint32_t> &order) {

@@ -26,6 +26,14 @@ std::optional<std::vector<uint32_t>> in_text_order(const Nest &nest, std::vector
 /// Returns whether a bound of the loop mentions the symbol.
 bool bounds_mention(const For &loop, const Sym &sym);
 
+/// Returns whether a loop may change its place: a serial loop that no hint keeps where it is.
+bool may_move(const Nest &nest, uint32_t loop);
+/// Returns the perfectly nested loops that may move, from this one inwards, up to a loop whose bounds depend
+/// on a loop before it.
+std::vector<uint32_t> movable_loops_from(const Nest &nest, uint32_t loop);
+/// Returns the iterators of the outermost loops of perfect nests of two movable loops or more.
+std::vector<Sym> roots_of_perfect_nests(const Nest &nest);
+
 /// Returns the nest with its loops in the given order and the same iterations. Returns nothing if a bound is
 /// too large, is read from memory, or is no sum with iterators times 1 or -1.
 std::optional<PerfectNest> permuted(const Nest &nest, const std::vector<uint32_t> &text_order,

@@ -112,7 +112,7 @@ TEST(MapGrids, a_thread_that_sums_alone_needs_no_atomic_operations) {
       "i/8 team j");
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(w.shape[0]):\n    w[j] += int64(a[i, j])"),
-      "i/1(w) j/128");
+      "j/256");
 }
 
 TEST(MapGrids, checks_stay_in_the_threads) {
