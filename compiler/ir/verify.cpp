@@ -184,9 +184,9 @@ static bool fits_kind(const LoopPlan &how, ForKind kind) {
   bool parallel = kind == ForKind::parallel, vector = kind == ForKind::vector;
   bool serial = kind == ForKind::serial;
   return (!how.vector_width || vector || parallel) &&
-         (!how.unroll || kind == ForKind::unroll || serial || parallel) && (!how.chunk || parallel) &&
-         (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) && (!how.collapse || parallel) &&
-         (!how.flatten || serial || parallel) && (!how.prefetch || vector) &&
+         (!how.unroll || kind == ForKind::unroll || serial || parallel || kind == ForKind::block) &&
+         (!how.chunk || parallel) && (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) &&
+         (!how.collapse || parallel) && (!how.flatten || serial || parallel) && (!how.prefetch || vector) &&
          (!how.stream || vector || (serial && how.transpose)) && (!how.transpose || serial) &&
          (!how.chunks_per_thread || (parallel && !how.chunk)) && (!how.per_block || kind == ForKind::grid) &&
          (!how.threads || kind == ForKind::block);

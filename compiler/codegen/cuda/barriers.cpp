@@ -98,7 +98,10 @@ class BarrierPlacement {
   }
 
   void statement(const Stmt &s) {
+    const For *n = as<For>(s);
+    // Before a loop threads wait for all of it, rather than in each iteration.
     Accesses now = own_accesses(s);
+    if (n && n->kind != ForKind::block) join(now, accesses_of(n->body));
     for (const auto &[buf, access] : now)
       if (auto before = since_.find(buf); before != since_.end() && conflict(before->second, access)) {
         waits_.insert(s.p.get());
@@ -106,8 +109,7 @@ class BarrierPlacement {
         break;
       }
     join(since_, now);
-    if (const If *n = as<If>(s)) return branch(*n);
-    const For *n = as<For>(s);
+    if (const If *branches = as<If>(s)) return branch(*branches);
     if (n && n->kind != ForKind::block) return loop(n->body);
     if (const While *w = as<While>(s)) loop(w->body);
   }

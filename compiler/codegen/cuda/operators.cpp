@@ -99,6 +99,13 @@ std::string cuda_binary(const Binary &n, const std::string &a, const std::string
   if (auto count = is_shift ? as_int(n.b) : std::nullopt; count && *count >= 0 && *count < bit_width(t))
     return n.op == BinOp::shr ? cat("(", type, ")(", a, " >> ", *count, ")")
                               : cat("(", type, ")((", word_of(t), ")", a, " << ", *count, ")");
+  // Rounded down, a quotient by a power of two is a shift, and the rest are the bits below, of negative
+  // numbers too.
+  bool divides = n.op == BinOp::floor_div || n.op == BinOp::floor_mod;
+  if (auto by = divides && !is_float(t) ? as_int(n.b) : std::nullopt; by && *by > 0 && (*by & (*by - 1)) == 0)
+    return n.op == BinOp::floor_div
+               ? cat("(", type, ")(", a, " >> ", std::countr_zero(static_cast<uint64_t>(*by)), ")")
+               : cat("(", type, ")(", a, " & ", *by - 1, ")");
   if (std::string_view word = word_of(n.op); !word.empty()) return cat(word, "(", a, ", ", b, ")");
   std::string plain = cat("(", a, sign_of(n.op), b, ")");
   bool is_word = bit_width(t) >= 32;

@@ -154,7 +154,7 @@ class BlockLoop {
 
   void iterations() {
     if (can_end_) function("", "");
-    text_.line("#pragma unroll 1");
+    text_.line(cat("#pragma unroll ", std::max<uint32_t>(n_.how.unroll, 1)));
     text_.open(cat("for (i64 ", k_, " = ", team_.thread, "; ", k_, " < ", trips_, "; ", k_,
                    " += ", team_.threads, ")"));
     can_end_ ? call("") : iteration("");

@@ -19,6 +19,7 @@
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/rfactor.h"
 #include "schedule/tree/simplify_under_bounds.h"
+#include "schedule/tree/staged_tiles.h"
 #include "support/text.h"
 #include "transform/copy.h"
 
@@ -152,6 +153,12 @@ class Apply {
     For changed = *as<For>(with_own(s, scalars_of_iterations()));
     changed.kind = ForKind::block, changed.how.threads = static_cast<uint32_t>(d.threads);
     return {{loop_like(s, std::move(changed))}};
+  }
+  StatementList in_place_of(const Stmt &s, const Stage &) const {
+    const For outer = *as<For>(with_own(s, scalars_of_iterations()));
+    const For &inner = *as<For>(outer.body);
+    std::vector<Buf> buffers = stageable_buffers(outer, inner);
+    return {{staged_tiles(outer, inner, buffers, teams_for_tiles(buffers), s.loc())}};
   }
   StatementList in_place_of(const Stmt &s, const Rfactor &) const {
     const For whole = *as<For>(with_own(s, scalars_of_iterations()));

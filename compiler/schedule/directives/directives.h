@@ -165,6 +165,12 @@ struct Team {
   int64_t threads = 0;
 };
 
+/// stage LOOP: launches a loop and the one in it on a GPU as tiles of 32 × 32, each for a team; first copies
+/// tiles of what the inner loop reads with a stride to memory that the team shares.
+struct Stage {
+  static constexpr std::string_view name = "stage";
+  uint32_t loop = 0;
+};
 /// rfactor LOOP: computes a reduction that nothing runs beside in parts, each by a team, and combines them in
 /// launches.
 struct Rfactor {
@@ -175,18 +181,20 @@ struct Rfactor {
 using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
-                 Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Rfactor>;
+                 Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>
 inline constexpr bool names_loop_only =
     std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> || std::is_same_v<D, Transpose> ||
-    std::is_same_v<D, Flatten> || std::is_same_v<D, Collapse> || std::is_same_v<D, Rfactor>;
+    std::is_same_v<D, Flatten> || std::is_same_v<D, Collapse> || std::is_same_v<D, Stage> ||
+    std::is_same_v<D, Rfactor>;
 
 /// Whether a directive sets fields of the plan of a loop and changes nothing else.
 template <class D>
-inline constexpr bool sets_plan = (names_loop_only<D> && !std::is_same_v<D, Rfactor>) ||
-                                  std::is_same_v<D, SetTail> || std::is_same_v<D, AssumeRows>;
+inline constexpr bool sets_plan =
+    (names_loop_only<D> && !std::is_same_v<D, Rfactor> && !std::is_same_v<D, Stage>) ||
+    std::is_same_v<D, SetTail> || std::is_same_v<D, AssumeRows>;
 
 /// One step of a schedule.
 struct Directive {

@@ -11,13 +11,13 @@
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/tree/rfactor.h"
+#include "schedule/tree/staged_tiles.h"
 
 namespace kw {
 
 namespace {
 
-// Threads and bytes of shared memory of a block, on every GPU (CUDA C++ Programming Guide).
-constexpr int64_t most_threads = 1024, most_shared_bytes = 48 << 10;
+constexpr int64_t most_threads = 1024;  // of a block, on every GPU (CUDA C++ Programming Guide)
 
 constexpr std::string_view has_kind = "a loop in it has its kind already",
                            unknown_bounds = "its bounds, or those around it, are known on the device only";
@@ -72,6 +72,23 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d) 
   if (!holds_serial_loops_alone(*nest.loops[d.loop].loop)) return has_kind;
   bool fits = shared_bytes(grid ? grid->body : f.body) * per_block <= most_shared_bytes;
   return fits ? "" : "its team has too large arrays";
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d) {
+  const For &outer = *nest.loops[d.loop].loop;
+  const For *inner = as<For>(outer.body);
+  if (!inner || outer.step != 1 || inner->step != 1) return "no loop with steps of 1 is all of it";
+  if (!holds_serial_loops_alone(outer)) return has_kind;
+  for (const Expr &bound : {inner->lo, inner->hi})
+    if (mentions(bound, outer.iter)) return "the loop in it has other bounds in each iteration";
+  size_t grids = 0;
+  for (const For *around : loops_around(nest, d.loop)) grids += around && around->kind == ForKind::grid;
+  std::unordered_set<const For *> launchable = launchable_loops(f);
+  bool is_known = launchable.count(inner) || (is_of_call(inner->lo) && is_of_call(inner->hi));
+  if (grids > 1 || !launchable.count(&outer) || !is_known) return unknown_bounds;
+  std::vector<Buf> buffers = stageable_buffers(outer, *inner);
+  if (buffers.empty()) return "the loop in it reads nothing with a stride that can be copied";
+  return teams_for_tiles(buffers) ? "" : "its team has too large arrays";
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d) {

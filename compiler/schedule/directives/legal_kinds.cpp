@@ -206,6 +206,16 @@ Verdict legal_team(const Func &f, const Nest &nest, const Team &d, const LoopPla
   return legal_combined(f, nest, d.loop, place, shown);
 }
 
+Verdict legal_stage(const Func &f, const Nest &nest, const Stage &d, const LoopPlace &place, bool shown) {
+  Verdict v = legal_apart(f, nest, d.loop, place, shown);
+  if (!v.ok()) return v;
+  LoopPlace inner{as<For>(place.at)->body, place.scope};
+  for_each_loop(place.at, [&](const Stmt &s, const For &, const NestScope &scope) {
+    if (s.p == inner.at.p) inner.scope.insert(inner.scope.end(), scope.begin(), scope.end());
+  });
+  return legal_apart(f, nest, *find_loop(nest, as<For>(inner.at)->iter), inner, shown);
+}
+
 Verdict legal_rfactor(const Func &f, const Nest &nest, const Rfactor &, const LoopPlace &place, bool shown) {
   for (const For *n : loops_of_reduction(*as<For>(place.at))) {
     LoopPlace one = place;

@@ -21,6 +21,8 @@ Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPla
 /// Threads combine the reductions of scalars at the end of the loop. Sums in the order `lanes` run over this
 /// loop alone.
 Verdict legal_team(const Func &f, const Nest &nest, const Team &d, const LoopPlace &place, bool shown);
+/// The two loops share nothing.
+Verdict legal_stage(const Func &f, const Nest &nest, const Stage &d, const LoopPlace &place, bool shown);
 /// The same of all loops of the reduction.
 Verdict legal_rfactor(const Func &f, const Nest &nest, const Rfactor &d, const LoopPlace &place, bool shown);
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,

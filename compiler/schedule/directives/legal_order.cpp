@@ -41,7 +41,7 @@ class OrderChecker {
                                  std::is_same_v<D, Expand> || std::is_same_v<D, ReplaceWithScalar>;
     constexpr bool has_rule_of_its_own = std::is_same_v<D, Parallel> || std::is_same_v<D, Vectorize> ||
                                          std::is_same_v<D, Grid> || std::is_same_v<D, Team> ||
-                                         std::is_same_v<D, Rfactor>;
+                                         std::is_same_v<D, Rfactor> || std::is_same_v<D, Stage>;
     static_assert(keeps_order || has_rule_of_its_own, "a directive without a rule on dependences");
     return {};
   }

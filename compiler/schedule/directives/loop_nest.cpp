@@ -72,6 +72,7 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
   if (const Parallel *p = d.as<Parallel>()) return legal_parallel(f_, nest(), *p, place_of(p->loop), shown);
   if (const Grid *g = d.as<Grid>()) return legal_grid(f_, nest(), *g, place_of(g->loop), shown);
   if (const Team *t = d.as<Team>()) return legal_team(f_, nest(), *t, place_of(t->loop), shown);
+  if (const Stage *t = d.as<Stage>()) return legal_stage(f_, nest(), *t, place_of(t->loop), shown);
   if (const Rfactor *r = d.as<Rfactor>()) return legal_rfactor(f_, nest(), *r, place_of(r->loop), shown);
   if (const Vectorize *v = d.as<Vectorize>())
     return legal_vectorize(f_, nest(), *v, place_of(v->loop), shown);

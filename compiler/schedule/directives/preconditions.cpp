@@ -49,6 +49,7 @@ constexpr Effect effect_of(const Parallel &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Vectorize &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Grid &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Team &) { return {.only_marks = true}; }
+constexpr Effect effect_of(const Stage &) { return {.only_marks = true, .copies = true}; }
 constexpr Effect effect_of(const Rfactor &) { return {.only_marks = true, .copies = true}; }
 constexpr Effect effect_of(const Split &) { return {.takes_continues = true, .copies = true}; }
 constexpr Effect effect_of(const Reorder &) { return {.takes_continues = true, .moves = true}; }

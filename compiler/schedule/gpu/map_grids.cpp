@@ -105,6 +105,38 @@ void apply_grids(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_bloc
     nest.try_apply(Grid{*find_loop(nest.nest(), iter), iter == loops.back() ? per_block : 1});
 }
 
+/// Returns whether the loops store to memory, always with a stride along the inner loop and in order along
+/// the outer one.
+bool stores_across(const Nest &nest, uint32_t outer, uint32_t inner) {
+  bool stores = false, across = true;
+  for (const NestStatement &s : nest.statements)
+    for (const NestAccess &a : s.accesses) {
+      if (!is_inside(s, inner) || !a.is_write || a.buf->rank() == 0) continue;
+      stores = true;
+      across = across && stride_of(nest, a, outer) == StrideKind::unit &&
+               stride_of(nest, a, inner) >= StrideKind::strided;
+    }
+  return stores && across;
+}
+
+/// Launches the two innermost loops as tiles if that lets threads read and store side by side. Returns
+/// whether it does.
+bool stage_tiles(LoopNest &nest, const std::vector<Sym> &loops) {
+  if (loops.size() < 2) return false;
+  LoopNest trial = nest;
+  auto number = [&](const Sym &iter) { return *find_loop(trial.nest(), iter); };
+  Sym outer = loops[loops.size() - 2], inner = loops.back();
+  if (is_surely_small(*trial.nest().loops[number(outer)].loop)) return false;
+  if (stores_across(trial.nest(), number(outer), number(inner))) {
+    if (!trial.try_apply(Reorder{{number(inner), number(outer)}}).ok()) return false;
+    std::swap(outer, inner);
+  }
+  for (size_t i = 0; i + 2 < loops.size(); ++i) trial.try_apply(Grid{number(loops[i]), 1});
+  if (!trial.try_apply(Stage{number(outer)}).ok()) return false;
+  nest = trial;
+  return true;
+}
+
 /// Returns the loops that teams would share in a launch of these loops.
 std::vector<Sym> loops_of_teams(const LoopNest &nest, const std::vector<Sym> &loops) {
   LoopNest trial = nest;
@@ -127,6 +159,7 @@ void map_grids(LoopNest &nest, const Target &target) {
   if (!nest.nest().complete) return map_in_parts(nest, target);
   for (const Sym &outer : GridChooser(nest).run()) {
     std::vector<Sym> loops = loops_of_launch(nest, outer);
+    if (stage_tiles(nest, loops)) continue;
     if (std::vector<Sym> shared = loops_of_teams(nest, loops); !shared.empty()) {
       apply_grids(nest, loops, teams_of_block);
       for (const Sym &iter : shared) nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});

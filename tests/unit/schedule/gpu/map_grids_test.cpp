@@ -115,6 +115,25 @@ TEST(MapGrids, a_thread_that_sums_alone_needs_no_atomic_operations) {
       "j/256");
 }
 
+TEST(MapGrids, tiles_are_copied_where_threads_would_read_or_store_with_strides) {
+  constexpr std::string_view tiles = "i0/1 j0/8 team k team k";
+  EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"),
+            tiles);
+  EXPECT_EQ(launched("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    a[i, j] = b[j, i]"),
+            tiles);
+  EXPECT_EQ(
+      launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = a[i, j] + b[j, i]"),
+      tiles);
+  // what is also written, read elsewhere or under a condition is not copied
+  EXPECT_EQ(
+      launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i] + b[i, j]"),
+      "i/1 j/128");
+  EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n"
+                     "    a[i, j] = b[j, i] if j > 3 else 0.0"),
+            "i/1 j/128");
+  EXPECT_EQ(launched("for i in range(3):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"), "j/256");
+}
+
 TEST(MapGrids, checks_stay_in_the_threads) {
   EXPECT_EQ(launched("for i in range(w.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[w[i], j]"),
             "i/1 j/128");
