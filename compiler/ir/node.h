@@ -204,7 +204,8 @@ enum class Tail : uint8_t {
 /// The plan for a loop of its kind. A field that is 0 is not set.
 struct LoopPlan {
   /// Iterations that run at once. Set for vector loops, and for parallel loops whose sums in the order
-  /// `lanes` are to be vectorized (transform/lowering/lower_reductions).
+  /// `lanes` are to be vectorized (transform/lowering/lower_reductions). For grid loops: iterations side by
+  /// side that one thread executes.
   uint32_t vector_width = 0;
   uint32_t unroll = 0;  ///< copies of the body that are written out, in a loop that is not vectorized
   uint32_t jam = 0;     ///< after unroll_and_jam: source iterations that one iteration executes

@@ -183,7 +183,7 @@ bool Verifier::mark_ok(const Store &n) {
 static bool fits_kind(const LoopPlan &how, ForKind kind) {
   bool parallel = kind == ForKind::parallel, vector = kind == ForKind::vector;
   bool serial = kind == ForKind::serial;
-  return (!how.vector_width || vector || parallel) &&
+  return (!how.vector_width || vector || parallel || kind == ForKind::grid) &&
          (!how.unroll || kind == ForKind::unroll || serial || parallel || kind == ForKind::block) &&
          (!how.chunk || parallel) && (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) &&
          (!how.collapse || parallel) && (!how.flatten || serial || parallel) && (!how.prefetch || vector) &&

@@ -338,6 +338,23 @@ def test_explain_tells_who_shares_a_loop() -> None:
     assert "j in range(x.shape[1]): team, a warp of 32 threads shares its iterations\n" in said
 
 
+def test_rows_of_a_known_length(device: Device) -> None:
+    @kw.kernel
+    def sums(x):
+        y = output_tensor((x.shape[0], 3), x.dtype)
+        for i in range(x.shape[0]):
+            for j in range(100):
+                y[i, 0] += x[i, j]
+            for j in range(100):
+                y[i, 1] += x[i, j % x.shape[1]]
+            for j in range(40):
+                y[i, 2] += x[i, j]
+        return y
+
+    x = rows(100, 7)
+    assert bits(sums(kw.Tensor(x, device="cuda")).numpy()) == bits(sums(x))
+
+
 def test_a_long_row(device: Device) -> None:
     @kw.kernel
     def total(x):

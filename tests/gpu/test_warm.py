@@ -108,9 +108,9 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     asked = ("-m", "kernelwright", "explain", "program.py", "--device", "sm_90", "--args")
     said = run(*asked, "f64[8],3.0", KW_LIBCUDA=NOWHERE)
     assert "  device      sm_90\n  launches    scaled_0: blocks of 256 threads, not compiled yet\n" in said
-    assert "i in range(a.shape[0]): grid, a thread for each iteration, 256 in a block\n" in said
+    assert "i in range(a.shape[0]): grid, a thread for 2 iterations side by side, 256 threads" in said
     assert "until_1: blocks of 256 threads, not compiled yet\n" in said
-    assert "  steps       grid i by 256\n" in said
+    assert "  steps       grid i by 512 vector 2\n" in said
     (tmp_path / "serial.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef prefix(a):\n    for i in range(1, a.shape[0]):\n"
         "        a[i] = a[i - 1] + a[i]\n    return a\n"

@@ -7,6 +7,7 @@
 #include "codegen/cuda/barriers.h"
 #include "codegen/cuda/expressions.h"
 #include "codegen/cuda/statements.h"
+#include "codegen/cuda/vectors.h"
 #include "ir/build.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
@@ -76,7 +77,10 @@ class KernelEmitter {
       const For &loop = *grid_[grid_.size() - 1 - d].loop;
       int64_t per_block = std::max<int64_t>(1, loop.how.per_block);
       ensure(d == 0 || per_block == 1, "a grid loop over rows has blocks of several");
-      if (d == 0) per_block_ = out_.threads = static_cast<uint32_t>(per_block);
+      if (d == 0) {
+        vector_.width = std::max<int64_t>(1, loop.how.vector_width);
+        per_block_ = per_block / vector_.width, out_.threads = static_cast<uint32_t>(per_block_);
+      }
       Expr whole = binary(BinOp::floor_div, sub(trips_of(loop), const_int(1)), const_int(per_block));
       int64_t most = d == 0 ? most_blocks_x : most_blocks_yz;
       out_.blocks[d] = binary(BinOp::min, add(whole, const_int(1)), const_int(most));
@@ -230,6 +234,12 @@ class KernelEmitter {
       if (per_block_ > 1)
         text_.line(cat("const i64 ", number_of_team_, " = kw_thread / ", team_.threads, ";"));
     }
+    std::string aligned;
+    if (vector_.width > 1) {
+      aligned = names_.fresh("aligned");
+      text_.line(
+          cat("const bool ", aligned, " = ", vectors_are_aligned(*grid_.back().loop, statements_), ";"));
+    }
     Stmt body = s_.body;
     for (size_t d = 0; d < grid_.size(); ++d) {
       grid_loop(grid_[d], "zyx"[3 - grid_.size() + d]);
@@ -242,20 +252,26 @@ class KernelEmitter {
       statements_.number_iterations(number_);
     else if (!number_.empty())
       team_.number = number_;
-    statements_.block(body);
+    if (vector_.width > 1)
+      emit_vector(*grid_.back().loop, vector_.first, vector_.end, aligned, statements_);
+    else
+      statements_.block(body);
     for (size_t d = 0; d < grid_.size(); ++d) text_.close();
   }
   void grid_loop(const GridLoop &g, char dimension) {
     const For &n = *g.loop;
+    bool is_vector = dimension == 'x' && vector_.width > 1;
     bool is_one = dimension != 'x' || per_block_ == 1;
-    std::string per_block = is_one ? "" : cat(" * ", per_block_);
+    std::string per_block = is_one ? "" : cat(" * ", per_block_ * vector_.width);
     std::string mine = is_one ? "" : cat(" + ", team_.threads ? number_of_team_ : "kw_thread");
+    if (is_vector) mine += cat(" * ", vector_.width);
     std::string first = cat("kw_block(", dimension, ")", per_block, mine),
                 step = cat("kw_blocks(", dimension, ")", per_block);
     expressions_.begin({n.lo, n.hi, g.trips});
     bool counts_itself = n.step == 1 && as_int(n.lo) == 0;
     std::string end = counts_itself ? statements_.stable(n.hi, "end") : statements_.stable(g.trips, "trips");
-    std::string k = counts_itself ? names_.of(n.iter) : names_.fresh("k");
+    std::string k = counts_itself && !is_vector ? names_.of(n.iter) : names_.fresh(is_vector ? "first" : "k");
+    if (is_vector) vector_.first = k, vector_.end = end;
     std::string lo = counts_itself ? "" : statements_.stable(n.lo, "lo");
     // Most threads execute one iteration; NVRTC would unroll the loop.
     text_.line("#pragma unroll 1");
@@ -292,7 +308,13 @@ class KernelEmitter {
   CudaExpressions expressions_;
   CudaStatements statements_;
   std::vector<WorkspaceSlot> workspace_;
-  CudaTeam team_{};             ///< of no threads: each thread is for itself
+  CudaTeam team_{};  ///< of no threads: each thread is for itself
+  /// Iterations of the innermost grid loop that a thread executes side by side: their number, and the names
+  /// of the first one and of the end of all.
+  struct Vector {
+    int64_t width = 1;
+    std::string first{}, end{};
+  } vector_;
   int64_t per_block_ = 1;       ///< iterations of the innermost grid loop that a block executes at a time
   std::string number_of_team_;  ///< in its block
   std::vector<std::string> shared_arrays_;

@@ -161,6 +161,11 @@ template <class T> KW_FUNCTION T kw_shr(T a, T n) {
   return (u64)n < 8 * sizeof(T) ? (T)(a >> n) : a < 0 ? (T)-1 : (T)0;
 }
 
+// elements side by side, which one access loads or stores
+template <class T, int n> struct __align__(sizeof(T) * n) kw_vec { T v[n]; };
+template <class V> KW_FUNCTION V kw_ld(const V *p) { return *p; }
+template <class V> KW_FUNCTION void kw_st(V *p, const V &x) { *p = x; }
+
 // threads of a block that wait for one another; kw_any: for any thread
 #define KW_SHARED(type, name, count) __shared__ __align__(16) type name[count]
 KW_FUNCTION void kw_sync() { __syncthreads(); }

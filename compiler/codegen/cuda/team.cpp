@@ -168,7 +168,7 @@ class BlockLoop {
     if (can_end_) function(cat(", i32 ", half), lane);
     text_.line("#pragma unroll 1");
     text_.open(cat("for (i64 ", first, " = 0; ", first, " < ", trips_, "; ", first, " += ", sum_block, ")"));
-    text_.line(cat("const i64 ", end, " = kw_min(", trips_, ", ", first, " + ", sum_block, ");"));
+    text_.line(cat("const i64 ", end, " = kw_min<i64>(", trips_, ", ", first, " + ", sum_block, ");"));
     for (const Accumulator &a : combined_.accumulators)
       if (a.in_lanes())
         text_.line(cat(of(a.cell).own, "[0] = ", of(a.cell).own, "[1] = ", identity_of(a), ";"));

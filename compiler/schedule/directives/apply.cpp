@@ -146,6 +146,7 @@ class Apply {
   StatementList in_place_of(const Stmt &s, const Grid &d) const {
     For changed = *as<For>(with_own(s, scalars_of_iterations()));
     changed.kind = ForKind::grid, changed.how.per_block = static_cast<uint32_t>(d.per_block);
+    changed.how.vector_width = static_cast<uint32_t>(d.vector);
     changed.atomics = accumulators_;
     return {{loop_like(s, std::move(changed))}};
   }

@@ -140,7 +140,9 @@ class OperandPrinter {
     return cat(names_[d.loop], given("block", d.block), given("chunk", d.chunk));
   }
   std::string operator()(const Vectorize &d) const { return cat(names_[d.loop], given("by", d.width)); }
-  std::string operator()(const Grid &d) const { return cat(names_[d.loop], " by ", d.per_block); }
+  std::string operator()(const Grid &d) const {
+    return cat(names_[d.loop], " by ", d.per_block, given("vector", d.vector));
+  }
   std::string operator()(const Team &d) const { return cat(names_[d.loop], " by ", d.threads); }
   std::string operator()(const Split &d) const { return cat(names_[d.loop], " by ", d.size); }
   std::string operator()(const Reorder &d) const {
@@ -249,7 +251,10 @@ class LineParser {
     if (word_ == "chunk") d.chunk = size("chunk");
   }
   void operands(Vectorize &d) { d.loop = loop(), d.width = size("by"); }
-  void operands(Grid &d) { d.loop = loop(), d.per_block = size("by"); }
+  void operands(Grid &d) {
+    d.loop = loop(), d.per_block = size("by");
+    if (word_ == "vector") d.vector = size("vector");
+  }
   void operands(Team &d) { d.loop = loop(), d.threads = size("by"); }
   void operands(Split &d) { d.loop = loop(), d.size = size("by"); }
   void operands(Reorder &d) {

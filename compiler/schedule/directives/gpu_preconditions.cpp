@@ -5,6 +5,7 @@
 
 #include "analysis/gpu/combined_values.h"
 #include "analysis/gpu/launch_form.h"
+#include "analysis/gpu/vector_accesses.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/limits.h"
@@ -52,7 +53,10 @@ std::vector<const For *> loops_around(const Nest &nest, uint32_t loop) {
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d) {
   const For &n = *nest.loops[d.loop].loop;
-  if (d.per_block < 1 || d.per_block > most_threads) return "a block has 1 to 1,024 threads";
+  int64_t vector = std::max<int64_t>(d.vector, 1);
+  if (d.per_block < 1 || d.per_block / vector > most_threads || d.per_block % vector)
+    return "a block has 1 to 1,024 threads";
+  if (d.vector && d.vector != vector_width_on_gpu(n)) return "its iterations do not fill such vectors";
   if (!holds_serial_loops_alone(n)) return has_kind;
   return launchable_loops(f).count(&n) ? "" : unknown_bounds;
 }

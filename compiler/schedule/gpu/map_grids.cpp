@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analysis/gpu/launch_form.h"
+#include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/loops.h"
@@ -99,10 +100,16 @@ std::vector<Sym> loops_of_launch(const LoopNest &nest, const Sym &outer) {
   return out;
 }
 
-/// Launches the loops; the innermost one in blocks of `per_block` iterations.
-void apply_grids(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_block) {
-  for (const Sym &iter : loops)
-    nest.try_apply(Grid{*find_loop(nest.nest(), iter), iter == loops.back() ? per_block : 1});
+/// Launches the loops; the innermost one in blocks of `per_block` iterations, or of so many vectors.
+void apply_grids(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_block, bool in_vectors = false) {
+  for (const Sym &iter : loops) {
+    uint32_t loop = *find_loop(nest.nest(), iter);
+    bool is_innermost = iter == loops.back();
+    const For &n = *nest.nest().loops[loop].loop;
+    int64_t width = in_vectors && is_innermost ? vector_width_on_gpu(n) : 1;
+    bool vectors = width > 1 && nest.try_apply(Grid{loop, per_block * width, width}).ok();
+    if (!vectors) nest.try_apply(Grid{loop, is_innermost ? per_block : 1});
+  }
 }
 
 /// Returns whether the loops store to memory, always with a stride along the inner loop and in order along
@@ -164,7 +171,7 @@ void map_grids(LoopNest &nest, const Target &target) {
       apply_grids(nest, loops, teams_of_block);
       for (const Sym &iter : shared) nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
     } else {
-      apply_grids(nest, loops, loops.size() == 1 ? threads_of_line : threads_of_row);
+      apply_grids(nest, loops, loops.size() == 1 ? threads_of_line : threads_of_row, true);
     }
   }
   for (const Sym &iter : loops_for_one_team(nest))

@@ -247,6 +247,7 @@ class ReductionLowering {
   }
 
   static Stmt if_short(const For &n, Stmt yes, Stmt no) {
+    if (auto known = as_int(trips_of(n))) return *known < sum_lanes ? yes : no;
     Sym trips = make_sym(SymKind::local, DType::i64, "trips");
     Expr is_short = binary(BinOp::lt, kw::ref(trips), const_int(sum_lanes));
     return let(trips, trips_of(n), if_else(std::move(is_short), std::move(yes), std::move(no)));

@@ -211,6 +211,9 @@ using enum emulator::Access;
 
 extern "C" {
 void kw_emulator_atomic(void *p, unsigned size) { emulator::access(p, size, atomic); }
+void kw_emulator_access(const void *p, unsigned size, bool writes) {
+  emulator::access(p, size, writes ? write : read);
+}
 void __tsan_read1(void *p) { emulator::access(p, 1, read); }
 void __tsan_read2(void *p) { emulator::access(p, 2, read); }
 void __tsan_read4(void *p) { emulator::access(p, 4, read); }

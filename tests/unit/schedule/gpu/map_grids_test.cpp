@@ -23,7 +23,8 @@ Func scheduled(std::string_view lines) {
 }
 
 /// "j/128": the launched loops of a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], and their threads;
-/// "j/128(w)": with atomic operations on w; "team j": the loops that teams share.
+/// "j/128x4": of four iterations each. "j/128(w)": with atomic operations on w; "team j": the loops that
+/// teams share.
 std::string launched(std::string_view lines) {
   std::vector<std::string> out;
   walk(scheduled(lines).body, [&](const For &n, const Stmt &) {
@@ -31,18 +32,20 @@ std::string launched(std::string_view lines) {
     if (n.kind != ForKind::grid) return;
     std::string atomics;
     for (const Buf &b : n.atomics) atomics += cat("(", b->sym->name, ")");
-    out.push_back(cat(n.iter->name, "/", n.how.per_block, atomics));
+    std::string vector = n.how.vector_width ? cat("x", n.how.vector_width) : "";
+    out.push_back(
+        cat(n.iter->name, "/", n.how.per_block / std::max(1u, n.how.vector_width), vector, atomics));
   });
   return join_text(out, " ");
 }
 
 TEST(MapGrids, a_nest_is_one_launch) {
-  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] += 1.0"), "i/256");
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] += 1.0"), "i/256x4");
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[i, j]"),
-            "i/1 j/128");
+            "i/1 j/128x4");
   // unit stride comes innermost
   EXPECT_EQ(launched("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    a[i, j] += 1.0"),
-            "i/1 j/128");
+            "i/1 j/128x4");
 }
 
 TEST(MapGrids, serial_loops_stay_in_the_threads_that_read_rows_side_by_side) {
@@ -127,11 +130,11 @@ TEST(MapGrids, tiles_are_copied_where_threads_would_read_or_store_with_strides) 
   // what is also written, read elsewhere or under a condition is not copied
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i] + b[i, j]"),
-      "i/1 j/128");
+      "i/1 j/128x4");
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n"
                      "    a[i, j] = b[j, i] if j > 3 else 0.0"),
-            "i/1 j/128");
-  EXPECT_EQ(launched("for i in range(3):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"), "j/256");
+            "i/1 j/128x4");
+  EXPECT_EQ(launched("for i in range(3):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"), "j/256x4");
 }
 
 TEST(MapGrids, checks_stay_in_the_threads) {

@@ -1,0 +1,74 @@
+"""Elements side by side in one access: every length, type and alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import nvrtc
+import pytest
+from device import Device, View
+
+import kernelwright as kw
+from kernelwright import output_tensor
+
+
+def scaled(x, w):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] * w[j] + x[i, 0]
+    return y
+
+
+def added(x, w):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] + w[j]
+    return y
+
+
+def in_place(x, w):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            if w[j] > 0:
+                x[i, j] = x[i, j] - w[j]
+            else:
+                x[i, j] = w[j]
+    return x
+
+
+KERNELS = [scaled, added, in_place]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint8", "float16"])
+@pytest.mark.parametrize("function", KERNELS, ids=lambda f: f.__name__)
+def test_each_length(function: Callable[..., Any], dtype: str, device: Device) -> None:
+    kernel = kw.kernel(function)
+    for number, shape in enumerate([(1, 1), (3, 4), (5, 7), (2, 64), (3, 513), (2, 2050)]):
+        rng = np.random.default_rng(number)
+        x, w = (rng.integers(-9 if dtype != "uint8" else 0, 9, s).astype(dtype) for s in (shape, shape[1:]))
+        device.seed(number)
+        found = kernel(kw.Tensor(x, device="cuda"), kw.Tensor(w, device="cuda")).numpy()
+        assert found.tobytes() == kernel(x.copy(), w).tobytes(), str(shape)
+
+
+def test_memory_that_is_not_aligned(device: Device) -> None:
+    kernel = kw.kernel(added)
+    x, w = np.arange(4 * 64, dtype="float32").reshape(4, 64), np.arange(65, dtype="float32")
+    owner = kw.Tensor(w, device="cuda")
+    part = View(owner, w[1:], w.__array_interface__["data"][0])
+    found = kernel(kw.Tensor(x, device="cuda"), part).numpy()
+    assert found.tobytes() == kernel(x, w[1:]).tobytes()
+
+
+@pytest.mark.skipif(not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found")
+@pytest.mark.parametrize("device", ["sm_80", "sm_90", "sm_100"])
+def test_they_do_not_spill(device: str) -> None:
+    for function in KERNELS:
+        text = kw.kernel(function).cuda("f32[:, :]", "f32[:]", device=device)
+        assert "kw_st((kw_vec<f32, 4> *)&" in text or function is in_place
+        made = nvrtc.compile_text(text, device)
+        assert made.code == 0 and " 0 bytes spill stores" in made.log, made.log
