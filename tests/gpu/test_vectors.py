@@ -55,6 +55,24 @@ def test_each_length(function: Callable[..., Any], dtype: str, device: Device) -
         assert found.tobytes() == kernel(x.copy(), w).tobytes(), str(shape)
 
 
+def test_atomic_operations_have_no_vectors(device: Device) -> None:
+    @kw.kernel
+    def counted(x, h):
+        for i in range(x.shape[0]):
+            by = x[i, 0]
+            for j in range(x.shape[1]):
+                h[j] += x[i, j] * by
+        return h
+
+    text = counted.cuda("i32[:, :]", "i32[:]", device="sm_90")
+    assert "kw_atomic_add(&h[j], " in text and "kw_st((" not in text
+    x, h = np.arange(40 * 64, dtype="int32").reshape(40, 64), np.zeros(64, "int32")
+    for seed in range(3):
+        device.seed(seed)
+        found = counted(kw.Tensor(x, device="cuda"), kw.Tensor(h, device="cuda")).numpy()
+        assert found.tobytes() == counted(x, h.copy()).tobytes()
+
+
 def test_memory_that_is_not_aligned(device: Device) -> None:
     kernel = kw.kernel(added)
     x, w = np.arange(4 * 64, dtype="float32").reshape(4, 64), np.arange(65, dtype="float32")

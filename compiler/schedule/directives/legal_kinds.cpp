@@ -186,8 +186,12 @@ Verdict legal_parallel(const Func &f, const Nest &nest, const Parallel &d, const
 Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPlace &place, bool shown) {
   const For &n = *as<For>(place.at);
   if (counts_lanes(n)) return inapplicable("the order of a sum in it is fixed", place.at.loc());
+  std::vector<const For *> around = loops_of(place.scope);
+  bool has_atomics = std::any_of(around.begin(), around.end(),
+                                 [](const For *outer) { return outer && !outer->atomics.empty(); });
+  if (d.vector && has_atomics) return inapplicable("atomic operations have no vectors", place.at.loc());
   Verdict apart = legal_apart(f, nest, d.loop, place, false);
-  if (apart.ok()) return apart;
+  if (apart.ok() || d.vector) return apart;
   Verdict v = by_dependences(f, nest, Claim::atomic, d.loop, place, false, [&](const Verdict &one) {
     return std::all_of(one.accumulators.begin(), one.accumulators.end(),
                        [&](const Buf &b) { return can_be_atomic(n.body, b); });
