@@ -73,6 +73,20 @@ def test_atomic_operations_have_no_vectors(device: Device) -> None:
         assert found.tobytes() == counted(x, h.copy()).tobytes()
 
 
+def test_a_condition_of_the_device_around_them(device: Device) -> None:
+    @kw.kernel
+    def guarded(x, y):
+        if x[0] > 0:
+            for i in range(x.shape[0]):
+                y[i] = x[i] + 1.0
+        return y
+
+    for first in (-1.0, 1.0):
+        x, y = np.full(70, first, "float32"), np.zeros(70, "float32")
+        found = guarded(kw.Tensor(x, device="cuda"), kw.Tensor(y, device="cuda")).numpy()
+        assert found.tobytes() == guarded(x, y.copy()).tobytes()
+
+
 def test_memory_that_is_not_aligned(device: Device) -> None:
     kernel = kw.kernel(added)
     x, w = np.arange(4 * 64, dtype="float32").reshape(4, 64), np.arange(65, dtype="float32")

@@ -40,7 +40,7 @@ std::string vectors_are_aligned(const For &n, CudaStatements &out) {
     if (a.buf->rank() > 1 && a.buf->strides.empty()) rows_of(a.buf->extents.back());
     for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) rows_of(a.buf->strides[d]);
   }
-  return join_text(conditions, " && ");
+  return conditions.empty() ? "false" : join_text(conditions, " && ");
 }
 
 void emit_vector(const For &n, const std::string &first, const std::string &end, const std::string &aligned,

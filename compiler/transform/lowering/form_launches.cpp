@@ -1,6 +1,8 @@
 // Rewrites the statements around grid loops from the outside in.
 #include "transform/lowering/passes.h"
 
+#include <utility>
+
 #include "analysis/gpu/launch_form.h"
 #include "ir/build.h"
 #include "ir/loops.h"
@@ -34,6 +36,8 @@ Stmt guarded(const Stmt &s, const Expr &runs) {
   For loop = *as<For>(s);
   bool is_innermost = loop.kind == ForKind::grid && !holds_grid(loop.body);
   loop.body = is_innermost ? if_else(runs, loop.body, {}, loop.body.loc()) : guarded(loop.body, runs);
+  if (is_innermost && loop.how.vector_width)  // no access is certain any more
+    loop.how.per_block /= std::exchange(loop.how.vector_width, 0);
   return for_loop(std::move(loop), s.loc());
 }
 
