@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/equal.h"
+#include "ir/intrinsics.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -81,6 +82,12 @@ static bool accumulates(BinOp op) {
     case BinOp::bit_xor: return true;
     default: return false;
   }
+}
+
+const Expr *fused_accumulator_of(const Store &s) {
+  const Call *n = as<Call>(s.value);
+  const Load *read = n && n->fn == Fn::fma ? as<Load>(n->args[2]) : nullptr;
+  return read && same_place(*read, s) ? &n->args[2] : nullptr;
 }
 
 bool is_exact(BinOp op, DType t) {

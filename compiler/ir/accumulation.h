@@ -19,6 +19,9 @@ struct Accumulation {
   }
 };
 Accumulation accumulation_of(const Store &s);
+/// Returns the read of the element that a store adds a product to with one rounding, fma(a, b, element); else
+/// null.
+const Expr *fused_accumulator_of(const Store &s);
 /// Returns whether the operation gives the same bits for every order of its terms.
 bool is_exact(BinOp op, DType t);
 /// Returns whether each store to the buffer can be an atomic operation of a GPU: it accumulates 32 or 64

@@ -150,10 +150,7 @@ bool Verifier::expr(const Expr &e) {
 
 /// Returns whether the store adds to its element or multiplies it, also by an fma.
 static bool accumulates(const Store &n) {
-  if (accumulation_of(n).is_sum_or_product()) return true;
-  const Call *call = as<Call>(n.value);
-  const Load *read = call && call->fn == Fn::fma ? as<Load>(call->args[2]) : nullptr;
-  return read && same_place(*read, n);
+  return accumulation_of(n).is_sum_or_product() || fused_accumulator_of(n);
 }
 
 /// Checks that the loops of a band enclose the store and that the store accumulates one element in all their

@@ -4,22 +4,10 @@
 #include <algorithm>
 
 #include "ir/accumulation.h"
-#include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
-
-namespace {
-
-/// Returns whether a store adds a product to its element with one rounding.
-bool adds_product(const Store &s) {
-  const Call *fma = as<Call>(s.value);
-  const Load *read = fma && fma->fn == Fn::fma ? as<Load>(fma->args[2]) : nullptr;
-  return read && same_place(*read, s);
-}
-
-}  // namespace
 
 CombinedValues::CombinedValues(const For &loop) : loop_(loop), invariance_(loop) {
   walk(loop.body, [&](const Alloc &a, const Stmt &) { own_.insert(a.buf.get()); });
@@ -40,7 +28,7 @@ void CombinedValues::accumulate(const Store &s) {
                               [&](const Accumulator &a) { return a.cell == s.buf; });
   if (is_known || own_.count(s.buf.get())) return;
   Accumulation a = accumulation_of(s);
-  bool is_fused = adds_product(s);
+  bool is_fused = fused_accumulator_of(s) != nullptr;
   // An element that each iteration has for itself lies elsewhere in the next one.
   if (s.buf->rank() && !((a.term || is_fused) && invariance_.holds(s.index))) return;
   std::vector<Expr> index = s.index;

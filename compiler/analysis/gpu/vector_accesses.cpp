@@ -52,16 +52,17 @@ class AccessFinder {
   }
 
  private:
-  VectorAccess &note(const Buf &b, const std::vector<Expr> &index) {
-    auto known =
+  VectorAccess *known(const Buf &b) {
+    auto found =
         std::find_if(found_.begin(), found_.end(), [&](const VectorAccess &a) { return a.buf == b; });
-    if (known != found_.end()) return *known;
-    return found_.emplace_back(VectorAccess{b, index});
+    return found == found_.end() ? nullptr : &*found;
+  }
+  VectorAccess &note(const Buf &b, const std::vector<Expr> &index) {
+    VectorAccess *a = known(b);
+    return a ? *a : found_.emplace_back(VectorAccess{b, index});
   }
   void refuse_others(const Buf &b, const std::vector<Expr> &index) {
-    auto known =
-        std::find_if(found_.begin(), found_.end(), [&](const VectorAccess &a) { return a.buf == b; });
-    if (known != found_.end() && !equal(known->index, index)) refused_.insert(b.get());
+    if (VectorAccess *a = known(b); a && !equal(a->index, index)) refused_.insert(b.get());
   }
   bool is_certain(const Store &wanted) const {
     bool found = false;

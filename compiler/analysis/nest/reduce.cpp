@@ -41,10 +41,10 @@ bool reads_same_place(const Expr &term, const Store &s) {
 /// Returns the accumulation of an fma, whose product is a term of the sum.
 static Accumulation fused_accumulation_of(const Store &s) {
   // s = fma(a, b, s)   →   s + a * b
+  const Expr *read = fused_accumulator_of(s);
+  if (!read) return {};
   const Call *n = as<Call>(s.value);
-  const Load *read = n && n->fn == Fn::fma ? as<Load>(n->args[2]) : nullptr;
-  if (!read || !same_place(*read, s)) return {};
-  return {BinOp::add, n->args[2], binary(BinOp::mul, n->args[0], n->args[1])};
+  return {BinOp::add, *read, binary(BinOp::mul, n->args[0], n->args[1])};
 }
 
 AccumulatingStore reduction_of(const Store &s, const std::vector<const For *> &loops) {

@@ -1,5 +1,5 @@
-// Threads of a block that share the iterations of block loops: a warp, or the whole block. What stands
-// between these loops, each thread executes with the same values; one of them stores to memory.
+// Threads of a warp that share the iterations of block loops. What stands between these loops, each thread
+// executes with the same values; one of them stores to memory.
 //     for j in block(0, n, 1, threads=32): top[()] = max(top[()], x[i, j])
 //         →  f32 top_own = top;
 //            for (i64 j = t; j < n; j += 32) top_own = kw_max(top_own, x[i * n + j]);

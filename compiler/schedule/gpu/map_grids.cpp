@@ -8,6 +8,7 @@
 #include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "schedule/gpu/teams.h"
@@ -18,7 +19,7 @@ namespace {
 
 /// Threads of a block. Chosen: eight and four warps; a multiprocessor holds 2,048 threads in 32 blocks or
 /// fewer.
-constexpr int64_t threads_of_line = 256, threads_of_row = 128, teams_of_block = 8;
+constexpr int64_t threads_of_line = 256, threads_of_row = 128;
 
 /// A loop that surely does not fill a warp does not pay for a launch of its own.
 bool is_surely_small(const For &n) {

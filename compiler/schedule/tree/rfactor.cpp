@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t radix_bits = 4, radix = int64_t{1} << radix_bits;
 /// Levels for 2^46 iterations.
 constexpr int64_t most_levels = 9;
-constexpr int64_t teams_of_block = 8, threads_of_level = 32;  // chosen, as in schedule/gpu/map_grids
+constexpr int64_t threads_of_level = 32;  // chosen
 
 /// Returns the value that changes no result of the operation.
 Expr identity_of(BinOp op, DType t) {

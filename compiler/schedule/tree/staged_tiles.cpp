@@ -190,8 +190,7 @@ Stmt staged_tiles(const For &outer, const For &inner, const std::vector<Buf> &bu
 }
 
 int64_t teams_for_tiles(const std::vector<Buf> &buffers) {
-  constexpr int64_t most_teams = 8;  // chosen, as in schedule/gpu/map_grids
-  int64_t bytes = 0, teams = most_teams;
+  int64_t bytes = 0, teams = teams_of_block;
   for (const Buf &b : buffers) bytes += side * (side + 1) * static_cast<int64_t>(item_size(b->dtype));
   while (teams && teams * bytes > most_shared_bytes) teams /= 2;
   return teams;
