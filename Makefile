@@ -6,10 +6,10 @@ BUILD := $(PY) third_party/cmake/run_ninja.py
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 ALL_CORES := -n auto --dist worksteal
 
-.PHONY: help setup build demo demo-errors errors test test-nvrtc robust oracle fuzz exhaustive mutants seeds bench gallery bench-gpu asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test test-nvrtc test-emulated robust oracle fuzz exhaustive mutants seeds bench gallery bench-gpu asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | test-nvrtc | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | bench-gpu ONLY=… | asan | tsan | errors | format | lint | ci | wheel PYTHONS=… | clean"
+	@echo "make demo | demo-errors | test | test-nvrtc | test-emulated | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | bench-gpu ONLY=… | asan | tsan | errors | format | lint | ci | wheel PYTHONS=… | clean"
 
 setup:
 	@third_party/install.sh
@@ -39,6 +39,9 @@ test-python:
 
 test-nvrtc: build
 	@KW_TEST_NVRTC=all $(PYTEST) $(ALL_CORES) tests/gpu
+
+test-emulated: build
+	@KW_TEST_DEVICE=emulated $(PYTEST) $(ALL_CORES) tests/python tests/errors tests/gpu
 
 robust: build
 	@KW_ROBUST=$(or $(N),20) $(PYTEST) $(ALL_CORES) tests/robust

@@ -1,8 +1,12 @@
-"""What holds for all tests: one fresh disk cache for a session, and IR that is verified after each pass."""
+"""What holds for all tests: one fresh disk cache for a session, and IR that is verified after each pass.
+
+With KW_TEST_DEVICE=emulated the machine of all tests has a GPU: the stand-ins of tests/gpu/emulator.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +15,12 @@ import pytest
 # Each pass and each step of a schedule leaves sound IR, and every loop that is planned as vector runs as one:
 # else a test ends with E503. Read when kernelwright is imported, as in the processes that tests start.
 os.environ.setdefault("KW_DEBUG", "verify=each")
+
+if os.environ.get("KW_TEST_DEVICE") == "emulated":
+    sys.path.insert(0, str(Path(__file__).parent / "gpu" / "emulator"))
+    from stand_ins import environment
+
+    os.environ.update(environment(KW_EMULATOR_DEVICES="90,80"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -194,6 +194,7 @@ def test_the_device_of_the_environment(tmp_path: Path, monkeypatch: pytest.Monke
     assert done.returncode == 1
     assert done.stderr == "kw run: DeviceError E501: KW_DEVICE is 'tpu', but must be cpu or gpu\n"
     monkeypatch.setenv("KW_DEVICE", "gpu")
+    monkeypatch.setenv("KW_LIBCUDA", str(tmp_path / "none.so"))
     done = kw_run(tmp_path, text)
     assert done.returncode == 1 and done.stderr.startswith("kw run: DeviceError E501: ")
 

@@ -244,13 +244,16 @@ auto infer_from_python(py::object function, bool repeats) {
 std::atomic<bool> gradients_are_checked{false};  ///< checkers get every result of a bprop
 
 /// Returns a gradient that a bprop returned as a tensor that nobody else writes; empty for None. Copies what
-/// other code holds and may write again, except for `args`, which the gradient pass keeps as they are. `what`
-/// is a function that names the gradient.
+/// other code holds and may write again, except for `args`, which the gradient pass keeps as they are. Arrays
+/// of the host go to the device of the call. `what` is a function that names the gradient.
 template <class What>
-Tensor own_gradient(py::object o, const std::vector<py::object> &args, What &&what) {
+Tensor own_gradient(py::object o, const std::vector<py::object> &args, Device device, What &&what) {
   if (o.is_none()) return {};
   const Tensor *t = tensor_of(o.ptr());
-  if (!t) return tensor_from_python(own_array(std::move(o)), what(), nullptr, Owner::tensor);
+  if (!t) {
+    Tensor made = tensor_from_python(own_array(std::move(o)), what(), nullptr, Owner::tensor);
+    return made.device() == device ? made : made.to(device);
+  }
   bool is_argument = std::any_of(args.begin(), args.end(), [&](const auto &a) { return a.is(o); });
   // the tuple that the bprop returned and `o` hold one reference each
   bool is_shared = !is_argument && (Py_REFCNT(o.ptr()) > 2 || t->storage().is_viewed());
@@ -312,13 +315,13 @@ auto bprop_from_python(py::object function, py::object check, bool tuple, PyType
       if (one.is_none()) {
         out.resize(out.size() + n);
       } else if (!def.inputs[i].is_list()) {
-        out.push_back(own_gradient(std::move(one), args, what));
+        out.push_back(own_gradient(std::move(one), args, g.call.device, what));
       } else {
         auto several = py::reinterpret_borrow<py::sequence>(one);
         if (!PySequence_Check(one.ptr()) || several.size() != n)
           throw_type_error(cat(what(), " must be a tuple of ", n));
         for (py::handle o : several)
-          out.push_back(own_gradient(py::reinterpret_borrow<py::object>(o), args, what));
+          out.push_back(own_gradient(py::reinterpret_borrow<py::object>(o), args, g.call.device, what));
       }
     }
     return out;

@@ -91,7 +91,7 @@ def _method(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _moved(made: Any) -> Any:
+def on_present_device(made: Any) -> Any:
     """Returns a tensor on the device of the context."""
     device = present_device()
     return made if device == made.device else made._to(*place(device))
@@ -112,7 +112,7 @@ class Tensor(_Tensor):
             return made  # it stands for a type, and nothing reads it
         if input_data is None:
             raise TypeError("For Tensor, there is no data: give input_data, or shape and dtype")
-        return _moved(_core.Tensor.__new__(cls, _from_data(input_data, dtype)))
+        return on_present_device(_core.Tensor.__new__(cls, _from_data(input_data, dtype)))
 
     @property
     def dtype(self) -> Any:
@@ -135,7 +135,7 @@ class Tensor(_Tensor):
     @classmethod
     def from_numpy(cls, array: np.ndarray[Any, Any]) -> Any:
         """Returns a tensor over the memory of an array; on a GPU over a copy."""
-        made = _moved(cls._from_array(array))
+        made = on_present_device(cls._from_array(array))
         made._mark_viewed()  # whoever has the array may write it, so gradients keep copies
         return made
 

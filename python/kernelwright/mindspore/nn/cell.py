@@ -10,7 +10,7 @@ from ... import _core
 from ...operators import kernel_row, make_operator, source_of
 from ..common.bprop_check import gradients
 from ..common.parameter import Parameter
-from ..common.tensor import Tensor
+from ..common.tensor import Tensor, on_present_device
 
 _TENSOR = object()  # marks a tensor in the structure of the inputs of a call
 
@@ -115,7 +115,8 @@ class Cell:
 
         def run(*arrays: Any) -> Any:
             nonlocal single
-            out = self.construct(*_put_together(form, list(map(Tensor._from_array, arrays))))
+            given = [on_present_device(Tensor._from_array(array)) for array in arrays]
+            out = self.construct(*_put_together(form, given))
             single = not isinstance(out, (tuple, list))
             for t in [out] if single else out:
                 if not isinstance(t, _core.Tensor):
