@@ -16,7 +16,7 @@ namespace {
 constexpr DeviceApi device_table[] = {
     cpu_api,
     {DeviceKind::cuda, allocate_on_cuda, free_on_cuda, zero_on_cuda, copy_on_cuda, write_to_cuda,
-     read_from_cuda, load_on_cuda, launch_on_cuda}};
+     read_from_cuda, load_on_cuda, launch_on_cuda, enter_cuda}};
 }  // namespace
 
 void *allocate_on_cpu(Device, size_t bytes, bool zeroed) noexcept { return allocate_buffer(bytes, zeroed); }
@@ -40,6 +40,8 @@ RunResult launch_on_cpu(const LoadedKernel &kernel, const CallWords &words, Devi
                         const volatile uint32_t *cancel) {
   return run_here(kernel, words, cancel);
 }
+
+DeviceStream enter_cpu(Device, std::span<void *const>) { return {}; }
 
 std::string_view device_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "CPU" : "CUDA"; }
 

@@ -87,6 +87,8 @@ struct AotKernel::State {
   std::string missing;  ///< name of the attribute that was requested but is missing
 
   const Attr *attr(const char *of) const { return find_attr(attrs, of); }
+  bool is_for_gpu() const { return library && library->is_for_gpu(); }
+  std::string_view target() const { return is_for_gpu() ? "GPU" : "CPU"; }  ///< in MindSpore's words
 
   /// Runs a user's function; converts what it throws to an error that names it.
   template <class F>
@@ -102,7 +104,8 @@ struct AotKernel::State {
     } catch (...) {
       what = "an exception that is no std::exception";
     }
-    throw_runtime_error(cat("For 'Custom' on CPU, operator failed when executing user defined file ", path,
+    throw_runtime_error(cat("For 'Custom' on ", target(),
+                            ", operator failed when executing user defined file ", path,
                             "! Error message is ", what));
   }
 
@@ -116,11 +119,11 @@ struct AotKernel::State {
   /// Throws OpError, in MindSpore's words, if a function returned another value than 0.
   void check(int status, const std::string &function) const {
     if (status)
-      throw_runtime_error(
-          cat("Return value from CPU AOT kernel(", path, ")'s function(", function, ") is ", status,
-              ". Any return value not equal to 0 will be treated as user defined error code and we"
-              " will terminate execution. If termination is not your purpose, please set return "
-              "value to 0."));
+      throw_runtime_error(cat(
+          "Return value from ", target(), " AOT kernel(", path, ")'s function(", function, ") is ", status,
+          ". Any return value not equal to 0 will be treated as user defined error code and we"
+          " will terminate execution. If termination is not your purpose, please set return "
+          "value to 0."));
   }
 
   /// Calls the library's init function when shapes, ranks or dtypes differ from those of its last call.
@@ -221,7 +224,7 @@ AotKernel::AotKernel(std::string_view image, std::string path, std::string name,
   try {
     s.run = reinterpret_cast<Run>(s.library->need(s.name.c_str()));
   } catch (const OpError &e) {
-    throw_runtime_error(cat("For 'Custom' on CPU, error occurs when fetching function '", s.name,
+    throw_runtime_error(cat("For 'Custom' on ", s.target(), ", error occurs when fetching function '", s.name,
                             "'. Error info: ", e.what()));
   }
   s.init = reinterpret_cast<Init>(s.library->find((s.name + "Init").c_str()));
@@ -240,6 +243,7 @@ AotKernel::~AotKernel() {
   state_->api->destroy(state_->extra);
 }
 
+DeviceKind AotKernel::device() const { return state_->is_for_gpu() ? DeviceKind::cuda : DeviceKind::cpu; }
 bool AotKernel::infers_shapes() const { return state_->infer_shape != nullptr; }
 bool AotKernel::infers_types() const { return state_->infer_type != nullptr; }
 
@@ -282,16 +286,18 @@ void AotKernel::run(std::span<const Tensor> inputs, std::span<const Tensor> outp
   std::scoped_lock lock(s.mutex);
   Arguments a(inputs, outputs);
   s.prepare(a);
+  Device device = inputs.empty() ? outputs.empty() ? Device{} : outputs[0].device() : inputs[0].device();
   std::vector<std::shared_ptr<Storage>> workspaces;
   for (size_t i = 0; i < s.api->workspace_count(s.extra); ++i) {
     constexpr size_t unit = 512;  // room for kernels that request elements instead of bytes
     size_t bytes = std::max(unit, (s.api->workspace(s.extra, i) + unit - 1) / unit * unit);
-    workspaces.push_back(Storage::allocate(bytes));
+    workspaces.push_back(Storage::allocate(bytes, false, device));
     a.params.push_back(workspaces.back()->data());
   }
+  DeviceStream stream = device_api(device.kind).enter(device, a.params);
   int status = s.guarded([&] {
     return s.run(static_cast<int>(a.params.size()), a.params.data(), a.ndims.data(), a.shape_pointers.data(),
-                 a.dtypes.data(), nullptr, s.extra);
+                 a.dtypes.data(), stream.handle, s.extra);
   });
   s.check(status, s.name);
 }

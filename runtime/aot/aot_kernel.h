@@ -20,13 +20,16 @@ class AotKernel {
   AotKernel(const AotKernel &) = delete;
   ~AotKernel();
 
+  /// Returns the kind of devices on whose memory the library works.
+  DeviceKind device() const;
   bool infers_shapes() const;
   bool infers_types() const;
   /// Returns the shapes of the outputs, by the library's own function. `several`: it returns one shape per
   /// output.
   std::vector<std::vector<int64_t>> infer_shapes(std::span<const Tensor> inputs, bool several);
   std::vector<DType> infer_types(std::span<const Tensor> inputs, bool several);
-  /// Runs the kernel on row-major tensors. Throws OpError if it throws or returns a value other than 0.
+  /// Runs the kernel on row-major tensors of one device; on a GPU in the stream of this thread, without
+  /// waiting for it. Throws OpError if the kernel throws or returns a value other than 0.
   void run(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
 
   struct State;

@@ -15,6 +15,7 @@
 
 #include "runtime/aot/elf_sections.h"
 #include "runtime/calls/registry.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/op_error.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -114,7 +115,8 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
 
 std::shared_ptr<Library> Library::load(const std::string &path, const std::string &shown) {
   // without a device its functions return success and compute nothing
-  if (has_section(path, ".nv_fatbin"))
+  bool is_for_gpu = has_section(path, ".nv_fatbin");
+  if (is_for_gpu && !find_driver())
     throw OpError(OpError::Kind::device,
                   cat(shown, " holds CUDA code and there is no CUDA device that runs it"));
   static std::mutex mutex;  // one load at a time: rows pending after a load come from that library
@@ -124,7 +126,7 @@ std::shared_ptr<Library> Library::load(const std::string &path, const std::strin
   Registration rows = take_pending();
   lock.unlock();
   if (!handle) throw_runtime_error(problem);
-  std::shared_ptr<Library> library(new Library(path, shown, handle));
+  std::shared_ptr<Library> library(new Library(path, shown, handle, is_for_gpu));
   hold_all(library, rows);
   if (!rows.empty()) registry().commit(std::move(rows));
   return library;

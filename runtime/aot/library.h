@@ -11,8 +11,8 @@ namespace kw {
 
 class Library {
  public:
-  /// Opens a file and registers its operators. Throws OpError with the message of the loader or the registry;
-  /// then nothing is registered.
+  /// Opens a file and registers its operators. Throws OpError with the message of the loader or the registry,
+  /// and for code for GPUs where there is none; then nothing is registered.
   static std::shared_ptr<Library> open(const std::string &path);
   /// Opens a library from the bytes of a file, which messages call `shown`, so that no process can change
   /// what is loaded. Bytes that are already loaded give the existing library.
@@ -24,15 +24,18 @@ class Library {
   void *find(const char *symbol) const;
   /// Returns a function of the library; throws OpError if the library itself does not define it.
   void *need(const char *symbol) const;
+  /// Returns whether it holds code for GPUs, and so works on their memory.
+  bool is_for_gpu() const { return is_for_gpu_; }
 
  private:
-  Library(std::string path, std::string shown, void *handle)
-      : path_(std::move(path)), shown_(std::move(shown)), handle_(handle) {}
+  Library(std::string path, std::string shown, void *handle, bool is_for_gpu)
+      : path_(std::move(path)), shown_(std::move(shown)), handle_(handle), is_for_gpu_(is_for_gpu) {}
   static std::shared_ptr<Library> load(const std::string &path, const std::string &shown);
   std::string problem_of(const char *symbol) const;
 
   std::string path_, shown_;
   void *handle_;
+  bool is_for_gpu_;
 };
 
 }  // namespace kw

@@ -328,6 +328,16 @@ struct WritesOfRun {
   }
 };
 
+/// Prepares the thread and the memory of a run on a device; returns its stream.
+DeviceStream enter_device(const KernelContext &x) {
+  std::vector<void *> memory;
+  for (std::span<const Tensor> tensors : {std::span(x.call.inputs), std::span(x.outputs)})
+    for (const Tensor &t : tensors)
+      if (t) memory.push_back(t.data());
+  if (!x.workspace.empty()) memory.push_back(x.workspace.data());
+  return device_api(x.call.device.kind).enter(x.call.device, memory);
+}
+
 /// Runs a kernel with all that it gets.
 void run_kernel(const KernelDef &k, KernelContext &x) {
   if (!k.makes_outputs) x.outputs = allocate_outputs(x.call, k, x.types);
@@ -337,6 +347,8 @@ void run_kernel(const KernelDef &k, KernelContext &x) {
     workspace = Storage::allocate(bytes, false, x.call.device);
     x.workspace = {static_cast<std::byte *>(workspace->data()), bytes};
   }
+  // Kernels of loops and functions of Python go by the stream of their thread.
+  if (k.kind == BodyKind::cpp_kernel && x.call.device.kind != DeviceKind::cpu) x.stream = enter_device(x);
   GradModeGuard off(false);  // calls made by a kernel are part of it
   WritesOfRun writes{k, x.call};
   k.run(x);

@@ -94,4 +94,11 @@ RunResult launch_on_cuda(const LoadedKernel &kernel, const CallWords &words, Dev
   return start_on_device(on.device, kernel, words, on.stream, cancel, debug_options().wait);
 }
 
+DeviceStream enter_cuda(Device d, std::span<void *const> memory) {
+  OnStream on(d);
+  raise_late_fault(on.device);
+  for (const void *m : memory) on.use(m);
+  return {on.stream};
+}
+
 }  // namespace kw

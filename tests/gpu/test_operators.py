@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import stand_ins
 from device import Device
 
 import kernelwright as kw
@@ -180,3 +184,16 @@ def test_functions_of_arrays_get_copies(device: Device) -> None:
         np.testing.assert_array_equal(by.numpy(), np.full_like(A, 0.5))
     finally:
         kw.remove_op("test::halved_on_devices")
+
+
+def test_kernels_in_cpp_get_memory_and_stream_of_the_device() -> None:
+    """The unit tests that need a device, with the stand-ins."""
+    binary = Path(kw.__file__).parents[1] / "tests" / "kw_unit"
+    if not binary.exists():
+        pytest.skip(f"{binary} is not built")
+    command = [str(binary), "--gtest_filter=DeviceCall.*"]
+    done = subprocess.run(
+        command, env={**os.environ, **stand_ins.environment()}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[  PASSED  ] 1 test." in done.stdout and "SKIPPED" not in done.stdout

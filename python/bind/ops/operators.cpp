@@ -420,6 +420,27 @@ std::shared_ptr<AotKernel> open_library(const py::bytes &image, const std::strin
   });
 }
 
+/// Runs a kernel for GPUs on tensors of a GPU. Returns its outputs of these (dtype, shape).
+py::list run_on_device(AotKernel &kernel, py::handle inputs, const py::list &types) {
+  return raising([&] {
+    std::vector<Tensor> from = tensors_from(inputs), to;
+    Device device = from.at(0).device();  // calls without tensors run on the CPU
+    for (Tensor &t : from)
+      if (!t.is_contiguous()) t = t.to(device);
+    for (py::handle o : types) {
+      TensorType type = type_from_python(o);
+      to.push_back(Tensor::zeros(type.dtype, type.shape, device));
+    }
+    {
+      py::gil_scoped_release released;  // before the kernel's own lock is taken
+      kernel.run(from, to);
+    }
+    py::list out;
+    for (Tensor &t : to) out.append(tensor_to_python(std::move(t), default_result_class()));
+    return out;
+  });
+}
+
 /// The lock of a library's key, as a context manager.
 class LibraryLock {
  public:
@@ -454,6 +475,8 @@ void bind_libraries(py::module_ &m) {
       .def("__exit__", [](LibraryLock &lock, const py::args &) { lock.leave(); });
   py::class_<AotKernel, std::shared_ptr<AotKernel>>(m, "AotKernel")
       .def(py::init(&open_library))
+      .def_property_readonly("device",
+                             [](const AotKernel &k) { return std::string(device_name(k.device())); })
       .def_property_readonly("infers_shapes", &AotKernel::infers_shapes)
       .def_property_readonly("infers_types", &AotKernel::infers_types)
       .def("infer_shapes",
@@ -468,14 +491,16 @@ void bind_libraries(py::module_ &m) {
                return names;
              });
            })
-      .def("run", [](AotKernel &k, py::handle inputs, py::handle outputs) {
-        raising([&] {
-          std::vector<Tensor> from = tensors_from(inputs), to = tensors_from(outputs);
-          py::gil_scoped_release released;  // before the kernel's own lock is taken
-          k.run(from, to);
-          return 0;
-        });
-      });
+      .def("run",
+           [](AotKernel &k, py::handle inputs, py::handle outputs) {
+             raising([&] {
+               std::vector<Tensor> from = tensors_from(inputs), to = tensors_from(outputs);
+               py::gil_scoped_release released;  // before the kernel's own lock is taken
+               k.run(from, to);
+               return 0;
+             });
+           })
+      .def("run_on_device", run_on_device);
 }
 
 }  // namespace

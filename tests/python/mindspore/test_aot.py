@@ -325,7 +325,6 @@ def test_libraries_that_are_not_there(tmp_path: Path) -> None:
             )
             for name in ("text.so", "a.c")
         ),
-        (write(tmp_path, "", "k.cu") + ":F", RuntimeError, "is a CUDA source, and kernels for CUDA devices"),
     ]
     for func, kind, text in cases:
         with pytest.raises(kind, match=text):

@@ -1,131 +1,23 @@
-"""C and C++ libraries as bodies of custom operators (aot): finds them, compiles them if they are sources, and
-calls them.
-"""
+"""C, C++ and CUDA libraries as bodies of custom operators (aot): finds them and calls them."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
-import shlex
-import shutil
-import signal
 import stat
 import struct
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import _core, include_paths
+from ... import _core
 from ..common.tensor import Tensor
 from .argument_patterns import TensorSpec, as_tensors, tensors_in, values_in
+from .compilers import compile_source
 
 if TYPE_CHECKING:
     from .custom import Custom
-
-_flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0"]
-_timeout = 300.0  # seconds for one run of the compiler
-
-
-def _compiler() -> list[str]:
-    """Returns the words of CXX, as `ccache g++`, with the path of the first one found; a path may have
-    spaces.
-    """
-    value = os.environ.get("CXX", "") or "g++"
-    words = [value]
-    if shutil.which(value) is None:
-        with contextlib.suppress(ValueError):  # unbalanced quotes
-            words = shlex.split(value) or ["g++"]
-    found = shutil.which(words[0])
-    if found is None:
-        raise RuntimeError(
-            f"the C++ compiler '{words[0]}' is missing: install it, or set CXX to one that is there"
-        )
-    return [os.path.abspath(found), *words[1:]]
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and all processes that it has started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(subprocess.TimeoutExpired):  # a process that left the group may hold the pipes
-        process.communicate(timeout=5)
-
-
-def _run(source: str, command: list[str], text: bytes = b"") -> bytes:
-    """Returns the output of a compiler for a text. Runs in the source's folder, where the compiler looks for
-    headers.
-    """
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=os.path.dirname(source),
-        start_new_session=True,
-    ) as process:
-        try:
-            said, complaints = process.communicate(text, timeout=_timeout)
-        except subprocess.TimeoutExpired:
-            _stop(process)
-            raise RuntimeError(
-                f"Compilation error in compiling {source}:\nthe command `{shlex.join(command)}` was stopped "
-                f"after {_timeout:g} seconds"
-            ) from None
-        except BaseException:
-            _stop(process)
-            raise
-    if process.returncode:
-        told = complaints.decode(errors="replace")
-        ended = f"`{shlex.join(command)}` ended with status {process.returncode}"
-        raise RuntimeError(f"Compilation error in compiling {source}:\n{told or ended}")
-    return said
-
-
-def compile_source(source: str, text: bytes) -> bytes:
-    """Returns the library for a C++ source with this text, as the bytes of its file.
-
-    Each preprocessed text is compiled once, by one process while others wait, and kept in the cache with the
-    kernels. Raises RuntimeError with the compiler's message.
-    """
-    compiler = _compiler()
-    includes = [f"-I{p}" for p in (*include_paths(), os.path.dirname(source))]
-    shown = source.replace("\\", "\\\\").replace('"', '\\"')  # for messages and __FILE__
-    numbered = f'# 1 "{shown}"\n'.encode() + text.removeprefix(b"\xef\xbb\xbf")
-    text = _run(source, [*compiler, *_flags, *includes, "-E", "-x", "c++", "-"], numbered)
-    version = _run(source, [*compiler, "--version"])
-    digest = hashlib.sha256(
-        b"\0".join([text, version, shlex.join([*compiler, *_flags]).encode()])
-    ).hexdigest()
-    key = f"library\n{digest}"
-    library = _core.find_library(key)
-    if library is None and _core.is_frozen():
-        raise RuntimeError(f"{source} is in no cache, and KW_FROZEN=1 forbids compiling it")
-    if library is None:
-        with _core.LibraryLock(key):
-            # another process may have stored it meanwhile
-            library = _core.find_library(key)
-            if library is None:
-                library = _compile(source, compiler, text)
-                _core.store_library(key, os.path.basename(source), library)
-    return library
-
-
-def _compile(source: str, compiler: list[str], text: bytes) -> bytes:
-    """Returns the library for a preprocessed text."""
-    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
-        made = os.path.join(folder, "made.so")
-        _run(source, [*compiler, *_flags, "-x", "c++-cpp-output", "-o", made, "-"], text)
-        if not os.path.exists(made):
-            raise RuntimeError(
-                f"Compilation error in compiling {source}:\n`{shlex.join(compiler)}` made no library"
-            )
-        with open(made, "rb") as file:
-            return file.read()
 
 
 def _check_whole(path: str, data: bytes) -> None:
@@ -230,11 +122,7 @@ class AotBody:
         except OSError as e:
             raise RuntimeError(f"{path} cannot be read: {e.strerror}") from None
         self._check_place(real)
-        if path.endswith(".cu"):
-            raise RuntimeError(
-                f"{self.custom.prefix}: {path} is a CUDA source, and kernels for CUDA devices do not run here"
-            )
-        if path.endswith((".cc", ".cpp")):
+        if path.endswith((".cc", ".cpp", ".cu")):
             if data is None:
                 raise RuntimeError(f"Compilation error in compiling {path}:\nthere is no such file")
             return compile_source(path, data), path
@@ -269,6 +157,10 @@ class AotBody:
 
     def __call__(self, *args: Any) -> Any:
         given = [as_tensors(a) for a in args]
+        if self.kernel.device == "CUDA":
+            shapes, dtypes, _ = self.custom.declared_types(None, given)
+            types = [(np.dtype(t).name, tuple(s)) for s, t in zip(shapes, dtypes, strict=True)]
+            return tuple(self._kernel_of(given).run_on_device(tensors_in(given), types))
         inputs = [np.ascontiguousarray(t.numpy()).reshape(t.shape) for t in tensors_in(given)]
         shapes, dtypes, _ = self.custom.declared_types(None, given)
         outputs = [np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True)]

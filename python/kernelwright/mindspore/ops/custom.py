@@ -205,8 +205,8 @@ class Custom(Primitive, _core.FastCallProxy):
         try:
             return op(*ordered(pattern, args))
         except TypeError as error:
-            if getattr(error, "operator", None) != op.name:
-                raise
+            if getattr(error, "operator", None) != op.name or not self.declared.shown_rows:
+                raise  # which tells of devices
             raise TypeError(self._no_row_text(pattern, args)) from None
 
     def _absent(self, args: Sequence[Any]) -> tuple[int, ...]:
@@ -332,6 +332,7 @@ class Custom(Primitive, _core.FastCallProxy):
             kind=self.kind.row_kind,
             rows=self._rows_of(absent) if "tuple" not in pattern else (),
             source=self._source(),
+            device=self.kind.device(custom),
         )
         if self.bprop is not None:
             check_parameters(f"{self.prefix}: 'bprop'", self.bprop, len(pattern))

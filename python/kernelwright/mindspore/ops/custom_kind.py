@@ -75,6 +75,10 @@ class CustomKind:
         """Returns what runs, from arrays to arrays. `custom` is a weak reference."""
         raise NotImplementedError
 
+    def device(self, custom: Custom) -> str:
+        """Returns the registry's name of the devices that the body runs on; "" for what its kind says."""
+        return ""
+
     def runner(self, custom: Custom, back: list[int]) -> Callable[..., Any]:
         """Returns a function of inputs and attributes, in the order of the registry; `back` gives the place
         of each argument of the body among them.
@@ -252,6 +256,9 @@ class AotKind(CustomKind):
         from .aot import AotBody  # imported when a library is used
 
         return AotBody(custom)
+
+    def device(self, custom: Custom) -> str:
+        return str(custom.body.kernel.device)
 
     def check_arguments(self, custom: Custom, pattern: Any, args: Sequence[Any], values: list[int]) -> None:
         names = custom.declared.attr_names
