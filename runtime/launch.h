@@ -19,6 +19,7 @@ struct CallWords {
   Device device{};                       ///< of all data
   DeviceStream stream{};                 ///< in which it runs; without a handle, that of the thread
   const int64_t *out_extents = nullptr;  ///< of the outputs, concatenated; read on other devices than the CPU
+  bool waits = false;                    ///< the run has ended when the function that starts it returns
 };
 
 struct RunResult {

@@ -88,12 +88,13 @@ KernelState &kernel_state(py::handle kernel) {
 
 /// Returns the options of a kernel that differ from the defaults, by their names in Python.
 py::dict options_of(py::handle kernel) {
-  const CodegenOptions &o = kernel_state(kernel).options;
+  const KernelOptions &o = kernel_state(kernel).options;
   py::dict out;
   if (o.fp != FpMode::normal) out["fp"] = std::string(fp_name(o.fp));
   if (o.debug) out["debug"] = true;
   if (o.unchecked) out["unchecked"] = true;
   if (o.debug_info) out["debug_info"] = true;
+  if (o.waits) out["wait"] = true;
   return out;
 }
 

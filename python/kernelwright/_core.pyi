@@ -31,6 +31,7 @@ class Kernel(Generic[P, R]):
         debug: bool = False,
         unchecked: bool = False,
         debug_info: bool = False,
+        wait: bool = False,
     ) -> Kernel: ...
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...

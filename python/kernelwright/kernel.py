@@ -34,6 +34,7 @@ def kernel(
     debug: bool = False,
     unchecked: bool = False,
     debug_info: bool = False,
+    wait: bool = False,
     scope: Mapping[str, object] | None = None,
 ) -> Kernel: ...
 @overload
@@ -43,6 +44,7 @@ def kernel(
     debug: bool = False,
     unchecked: bool = False,
     debug_info: bool = False,
+    wait: bool = False,
 ) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(
     function: Callable[..., Any] | str | None = None,
@@ -51,6 +53,7 @@ def kernel(
     debug: bool = False,
     unchecked: bool = False,
     debug_info: bool = False,
+    wait: bool = False,
     scope: Mapping[str, object] | None = None,
 ) -> Any:
     """Turns a Python function in the kernel language into a compiled operator.
@@ -61,9 +64,10 @@ def kernel(
     access and first read, and raises where values differ from CPython's: ints beyond 64 bits or the type
     that takes them, divisions by zero. `unchecked` leaves out the run-time checks of subscripts that are
     data: an index out of range then reads or writes foreign memory. `debug_info` adds line tables, which
-    debuggers show under KW_DEBUG=gdb. Instead of a function, the text of a
-    module that ends with it will do: it sees the names in `scope` and what it defines and imports itself.
-    Such a text is executed as a Python module is: give none that you would not run.
+    debuggers show under KW_DEBUG=gdb. Calls with arrays on a GPU return when the kernel has started, and an
+    index out of range is raised later; with `wait` they return when it has ended. Instead of a function, the
+    text of a module that ends with it will do: it sees the names in `scope` and what it defines and imports
+    itself. Such a text is executed as a Python module is: give none that you would not run.
     Raises TypeError when `function` is neither; errors in the kernel itself are raised by the first call or
     by `.check()`.
     """
@@ -76,7 +80,7 @@ def kernel(
         if not isinstance(f, types.FunctionType):
             raise TypeError(f"kernel: expected a Python function, got {type(f).__name__}; decorate a `def`")
         kept_text.keep(f)
-        made = Kernel(f, fp=fp, debug=debug, unchecked=unchecked, debug_info=debug_info)
+        made = Kernel(f, fp=fp, debug=debug, unchecked=unchecked, debug_info=debug_info, wait=wait)
         functools.update_wrapper(made, f)
         return made
 

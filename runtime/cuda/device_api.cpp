@@ -91,7 +91,7 @@ RunResult launch_on_cuda(const LoadedKernel &kernel, const CallWords &words, Dev
   raise_late_fault(on.device);
   for (size_t i = 0; i < kernel.buffer_count(); ++i) on.use(words.data[i]);
   if (!kernel.device_code()) return run_on_host(on.device, kernel, words, on.stream, cancel);
-  return start_on_device(on.device, kernel, words, on.stream, cancel, debug_options().wait);
+  return start_on_device(on.device, kernel, words, on.stream, cancel, words.waits || debug_options().wait);
 }
 
 DeviceStream enter_cuda(Device d, std::span<void *const> memory) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import warnings
 from typing import Any
 
@@ -31,6 +32,14 @@ def add(a, b):
 
 @kw.kernel
 def gather(a, i):
+    c = output_tensor(i.shape, a.dtype)
+    for k in range(i.shape[0]):
+        c[k] = a[i[k]]
+    return c
+
+
+@kw.kernel(wait=True)
+def waiting_gather(a, i):
     c = output_tensor(i.shape, a.dtype)
     for k in range(i.shape[0]):
         c[k] = a[i[k]]
@@ -281,6 +290,12 @@ def test_kernels_that_wait_raise_themselves(device: Device) -> None:
         gather(gpu(X), gpu(np.array([6])))
     assert "raised late" not in str(caught.value)
     kw.cuda.synchronize()
+    for waiting in (waiting_gather, pickle.loads(pickle.dumps(waiting_gather))):
+        with pytest.raises(kw.KernelIndexError) as caught:
+            waiting(gpu(X), gpu(np.array([6])))
+        assert "raised late" not in str(caught.value)
+        kw.cuda.synchronize()
+        assert np.array_equal(waiting(gpu(X), gpu(np.array([1, 2]))).numpy(), [1, 2])
 
 
 def test_synchronize_raises_faults(device: Device) -> None:

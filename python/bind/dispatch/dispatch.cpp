@@ -235,7 +235,8 @@ PyObject *call_on_device(KernelState &k, Device device, CallFrame &f) {
   if (!outputs) return nullptr;
   CallWords words = f.abi_words(entry);
   words.stream = stream_of_thread(device);
-  RunResult r = run(*entry.kernel, waits_for_host(*entry.kernel) ? INT64_MAX : 0, words);
+  words.waits = k.options.waits;
+  RunResult r = run(*entry.kernel, k.options.waits || waits_for_host(*entry.kernel) ? INT64_MAX : 0, words);
   for (const ParamRecord &p : entry.kernel->artifact().params)
     if (p.mode == ParamMode::inout) arguments.tensors[static_cast<size_t>(p.arg)].storage().note_write();
   for (const Tensor &t : arguments.given)
@@ -281,14 +282,14 @@ PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf
   });
 }
 
-/// Creates Kernel(function, fp, debug, unchecked, debug_info). Reads no source text.
+/// Creates Kernel(function, fp, debug, unchecked, debug_info, wait). Reads no source text.
 PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static const char *keywords[] = {"function", "fp", "debug", "unchecked", "debug_info", nullptr};
+  static const char *keywords[] = {"function", "fp", "debug", "unchecked", "debug_info", "wait", nullptr};
   PyObject *function = nullptr;
   const char *fp = "default";
-  int debug = 0, unchecked = 0, debug_info = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|sppp", const_cast<char **>(keywords), &PyFunction_Type,
-                                   &function, &fp, &debug, &unchecked, &debug_info))
+  int debug = 0, unchecked = 0, debug_info = 0, wait = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|spppp", const_cast<char **>(keywords), &PyFunction_Type,
+                                   &function, &fp, &debug, &unchecked, &debug_info, &wait))
     return nullptr;
   return guarded([&]() -> PyObject * {
     auto state = std::make_unique<KernelState>();
@@ -299,6 +300,7 @@ PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     state->options.debug = debug != 0;
     state->options.unchecked = unchecked != 0;
     state->options.debug_info = debug_info != 0;
+    state->options.waits = wait != 0;
     // debug kernels follow `python -O`, which disables assert statements
     PyRef optimize(PyObject_GetAttrString(PySys_GetObject("flags"), "optimize"));
     if (!optimize) return nullptr;

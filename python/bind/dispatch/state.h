@@ -210,6 +210,11 @@ struct KernelStats {
   double compile_seconds = 0, load_seconds = 0;
 };
 
+/// What the user says about a kernel.
+struct KernelOptions : CodegenOptions {
+  bool waits = false;  ///< calls on a GPU return when the kernel has ended, and raise its faults
+};
+
 /// The function, the captured values and the plans of one kernel object.
 class KernelState {
  public:
@@ -218,7 +223,7 @@ class KernelState {
   std::string name;
   Parameters parameters;
   KernelPlace place;
-  CodegenOptions options;
+  KernelOptions options;
   std::string identity;
   CapturedState captured;
   std::vector<std::unique_ptr<CallPlan>> plans;  ///< most recently used first
