@@ -6,10 +6,10 @@ BUILD := $(PY) third_party/cmake/run_ninja.py
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 ALL_CORES := -n auto --dist worksteal
 
-.PHONY: help setup build demo demo-errors errors test test-nvrtc test-emulated robust oracle fuzz exhaustive mutants seeds bench gallery bench-gpu asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
+.PHONY: help setup build demo demo-errors errors test test-nvrtc test-emulated robust oracle fuzz exhaustive mutants seeds bench gallery bench-gpu device-kit asan asan-unit asan-python test-unit test-python tsan format lint ci wheel clean
 
 help:
-	@echo "make demo | demo-errors | test | test-nvrtc | test-emulated | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | bench-gpu ONLY=… | asan | tsan | errors | format | lint | ci | wheel PYTHONS=… | clean"
+	@echo "make demo | demo-errors | test | test-nvrtc | test-emulated | robust N=20 | oracle | fuzz SEED=1 N=1000 | exhaustive | mutants ONLY=… | seeds | bench ONLY=… | gallery ONLY=… | bench-gpu ONLY=… | device-kit | asan | tsan | errors | format | lint | ci | wheel PYTHONS=… | clean"
 
 setup:
 	@third_party/install.sh
@@ -76,6 +76,12 @@ gallery: build
 
 bench-gpu: build
 	@$(PY) bench/gpu/compiled.py $(ONLY)
+
+# what a machine with a GPU may lack (tests/gpu/device_run.sh): a header and packages in Python alone
+device-kit: setup
+	@mkdir -p .kit/include .kit/python
+	@cp /usr/include/xxhash.h .kit/include/
+	@cd .venv/lib/python3*/site-packages && cp -r pytest _pytest py.py pygments pluggy iniconfig packaging pybind11 $(CURDIR)/.kit/python/
 
 asan: build
 	@cmake -S . -B build-asan $(CMAKE_FLAGS) -DCMAKE_BUILD_TYPE=Debug "-DKW_SANITIZE=address;undefined" -DKW_TEST_ARCHIVES=$(CURDIR)/build/tests >/dev/null

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "codegen/artifact.h"
+#include "codegen/llvm_library.h"
 #include "support/build_id.h"
 #include "support/text.h"
 
@@ -98,7 +99,7 @@ Hash128 key_of(const Request &r) { return hash_bytes(key_text(r)); }
 void set_present_target(Request &r) {
   const std::string &lowered_for = debug_options().interp_target;
   r.target = kernel_target().target;
-  r.backend = interpreting() ? "interp" : "llvm";
+  r.backend = interpreting() || !has_llvm() ? "interp" : "llvm";
   if (!interpreting() || lowered_for.empty()) return;
   // the work per thread is set independently of the target class, so the change of class must keep it
   auto grain = r.target.grain;

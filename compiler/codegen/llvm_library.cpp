@@ -73,6 +73,7 @@ bool has_room_for(const std::string &path) {
 /// Opens the library and returns its entry. A shortage of memory becomes std::bad_alloc, since dlopen reports
 /// it like a missing file; any other failure becomes E502.
 CompileFn open_now() {
+  if (!has_llvm()) library_error("this build of kernelwright has no compiler for CPUs (KW_LLVM=OFF)");
   std::string path = library_path();
   find_unwinder();
   if (!has_room_for(path)) throw std::bad_alloc();
@@ -225,6 +226,14 @@ Received request(const Func &f, const Target &target, int32_t want, int32_t prov
 }
 
 }  // namespace
+
+bool has_llvm() {
+#ifdef KW_WITHOUT_LLVM
+  return false;
+#else
+  return true;
+#endif
+}
 
 HoldForks::HoldForks() { library().enter(); }
 HoldForks::~HoldForks() { library().leave(); }

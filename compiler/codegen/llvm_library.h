@@ -11,6 +11,9 @@ namespace kw {
 
 enum class LlvmWant : int32_t { object, ir, assembly };
 
+/// Returns whether this build has the library: it is made without it by cmake -DKW_LLVM=OFF.
+bool has_llvm();
+
 /// Keeps forks waiting as long as it exists: a thread compiles. It may be nested. The thread must not wait
 /// for a lock that whoever forks may hold, Python's among them.
 struct HoldForks {

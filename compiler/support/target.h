@@ -27,6 +27,8 @@ struct Target {
   bool has_fma() const { return has("fma") || triple.starts_with("aarch64"); }
   /// Returns whether instructions convert between binary16 and float32.
   bool has_half() const { return has("f16c") || has("half") || triple.starts_with("aarch64"); }
+  /// Returns whether an instruction rounds float32 to bfloat16.
+  bool has_bfloat() const { return has("bf16"); }
   /// Returns whether an instruction rounds a float to an integer of the same type.
   bool has_rounding() const {
     return has("sse4.1") || has("avx") || is_gpu() || triple.starts_with("aarch64");

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ sys.path[:0] = [
     str(Path(__file__).parents[1] / "kernels"),
 ]
 
+import nvrtc  # noqa: E402
 import stand_ins  # noqa: E402
 from device import Device  # noqa: E402
 
@@ -24,8 +24,14 @@ import kernelwright as kw  # noqa: E402
 @pytest.fixture(scope="session")
 def device() -> Device:
     """The emulated GPU of this process. Driver and NVRTC are opened once in a process, so that tests of
-    machines without a GPU run in processes of their own.
+    machines without a GPU run in processes of their own. With KW_TEST_DEVICE=cuda, the first GPU of the
+    machine.
     """
+    if os.environ.get("KW_TEST_DEVICE") == "cuda":
+        assert kw.cuda.why() == ""
+        opened = nvrtc.path()
+        assert opened
+        return Device("libcuda.so.1", opened, kw.cuda.device().arch)
     wanted = stand_ins.environment(KW_EMULATOR_DEVICES="90,80")
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -39,4 +45,4 @@ def device() -> Device:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-    return Device(ctypes.CDLL(wanted["KW_LIBCUDA"]))
+    return Device(wanted["KW_LIBCUDA"], wanted["KW_NVRTC"], "sm_90")

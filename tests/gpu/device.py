@@ -30,14 +30,20 @@ class View:
 
 
 class Device:
-    """The stand-in of the driver."""
+    """The stand-in of the driver, or with KW_TEST_DEVICE=cuda the driver."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self.library = library
+    def __init__(self, driver_path: str, nvrtc_path: str, arch: str) -> None:
+        self.driver_path, self.nvrtc_path, self.arch = driver_path, nvrtc_path, arch
+        self.library = ctypes.CDLL(driver_path)
+
+    @property
+    def is_emulated(self) -> bool:
+        return hasattr(self.library, "kw_emulator_seed")
 
     def seed(self, seed: int) -> None:
-        """Chooses the orders of threads and streams from now on; 0: as they stand."""
-        self.library.kw_emulator_seed(ctypes.c_ulonglong(seed))
+        """Chooses the orders of threads and streams from now on; 0: as they stand. A GPU has its own."""
+        if self.is_emulated:
+            self.library.kw_emulator_seed(ctypes.c_ulonglong(seed))
 
     def stream(self, blocking: bool = True) -> int:
         handle = ctypes.c_void_p()

@@ -38,12 +38,14 @@ def candidates() -> list[str]:
     return [given] if given else [*found, "libnvrtc.so.13", "libnvrtc.so.12"]
 
 
-def library() -> ctypes.CDLL | None:
-    for path in candidates():
+def path() -> str | None:
+    """The first of the candidates that can be opened."""
+    for candidate in candidates():
         try:
-            return ctypes.CDLL(path)
+            ctypes.CDLL(candidate)
         except OSError:
             continue
+        return candidate
     return None
 
 
@@ -90,7 +92,8 @@ def compile_text(text: str, arch: str) -> Compiled:
 
 
 def main() -> None:
-    nvrtc = library()
+    found = path()
+    nvrtc = ctypes.CDLL(found) if found else None
     print("ready" if nvrtc else "missing", flush=True)
     for line in sys.stdin if nvrtc else ():
         made = _compile(nvrtc, *json.loads(line))

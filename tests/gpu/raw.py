@@ -12,12 +12,16 @@ import os
 import sys
 from typing import Any
 
+from nvrtc import OPTIONS
+
 
 class Raw:
     """One context, one module, named memory and streams."""
 
-    def __init__(self, text: str) -> None:
-        self.cuda, self.nvrtc = ctypes.CDLL(os.environ["KW_LIBCUDA"]), ctypes.CDLL(os.environ["KW_NVRTC"])
+    def __init__(self, text: str, cuda: str = "", nvrtc: str = "", arch: str = "sm_90") -> None:
+        self.cuda = ctypes.CDLL(cuda or os.environ["KW_LIBCUDA"])
+        self.nvrtc = ctypes.CDLL(nvrtc or os.environ["KW_NVRTC"])
+        self.arch = arch
         self.memory: dict[str, ctypes.c_ulonglong] = {}
         self.streams: dict[str, Any] = {"": ctypes.c_void_p(1)}
         self.events: dict[str, ctypes.c_void_p] = {}
@@ -46,8 +50,9 @@ class Raw:
     def compiled(self, text: str) -> bytes:
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"", 0, None, None)
-        option = (ctypes.c_char_p * 1)(b"--gpu-architecture=sm_90")
-        failed = self.nvrtc.nvrtcCompileProgram(program, 1, option)
+        words = [f"--gpu-architecture={self.arch}", *OPTIONS]
+        options = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
+        failed = self.nvrtc.nvrtcCompileProgram(program, len(words), options)
         self.nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
         self.nvrtc.nvrtcGetProgramLog(program, log)
@@ -70,6 +75,19 @@ class Raw:
             self.pool,
             self.streams[""],
         )
+
+    def write(self, name: str, data: bytes) -> None:
+        size = ctypes.c_size_t(len(data))
+        self.call("cuMemcpyHtoDAsync_v2", self.memory[name], data, size, self.streams[""])
+        self.synchronize()
+
+    def read(self, name: str, size: int) -> bytes:
+        """Waits, and copies from the device."""
+        buffer = ctypes.create_string_buffer(size)
+        source = self.memory[name]
+        self.call("cuMemcpyDtoHAsync_v2", buffer, source, ctypes.c_size_t(size), self.streams[""])
+        self.synchronize()
+        return buffer.raw
 
     def fill(self, name: str, size: int, stream: str = "") -> None:
         self.call("cuMemsetD8Async", self.memory[name], 1, ctypes.c_size_t(size), self.streams[stream])

@@ -120,6 +120,7 @@ std::string cuda_cast(DType to, const Cast &n, const std::string &a) {
   if (from == to) return a;
   if (from == DType::f16) return cat("kw_from_half(", a, ")");
   if (to == DType::f16) return cat("kw_to_half(", a, ")");
+  if (to == DType::bf16) return cat("kw_to_bfloat(", a, ")");
   if (to == DType::b1) return cat("(", a, " != 0)");
   bool saturates = is_float(from) && !is_float(to) && !n.in_range;
   return saturates ? cat("kw_to<", cuda_type(to), ">(", a, ")") : cat("(", cuda_type(to), ")", a);

@@ -106,12 +106,12 @@ Expr sticky_f64(const Expr &a) {
 /// A bfloat16 is the upper half of a float32, so a shift widens it.
 Expr HalfFloats::widen(DType from, const Expr &word) const {
   if (from == DType::bf16) return (Bits{cast(DType::u32, word, word.loc())} << 16).real();
-  return native_ ? cast(DType::f32, call(Fn::from_bits, {word}, word.loc()), word.loc()) : widen_f16(word);
+  return has_half_ ? cast(DType::f32, call(Fn::from_bits, {word}, word.loc()), word.loc()) : widen_f16(word);
 }
 
 Expr HalfFloats::narrow(DType to, const Expr &x) const {
-  if (to == DType::bf16) return narrow_bf16(x);
-  return native_ ? call(Fn::to_bits, {cast(DType::f16, x, x.loc())}, x.loc()) : narrow_f16(x);
+  if (to == DType::bf16 ? has_bfloat_ : has_half_) return call(Fn::to_bits, {cast(to, x, x.loc())}, x.loc());
+  return to == DType::bf16 ? narrow_bf16(x) : narrow_f16(x);
 }
 
 Expr HalfFloats::from_integer(DType from, DType to, const Expr &a) const {

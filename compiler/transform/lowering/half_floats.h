@@ -11,7 +11,8 @@ constexpr bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 class HalfFloats {
  public:
-  explicit HalfFloats(const Target &target) : native_(target.has_half()) {}
+  explicit HalfFloats(const Target &target)
+      : has_half_(target.has_half()), has_bfloat_(target.has_bfloat()) {}
 
   /// Converts a word of f16 or bf16 to f32, exactly.
   Expr widen(DType from, const Expr &word) const;
@@ -23,7 +24,7 @@ class HalfFloats {
  private:
   Expr from_integer(DType from, DType to, const Expr &a) const;
 
-  bool native_;
+  bool has_half_, has_bfloat_;  ///< instructions of the target
 };
 
 }  // namespace kw

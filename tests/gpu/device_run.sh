@@ -1,0 +1,66 @@
+#!/bin/sh
+# All that a GPU can confirm, most valuable first, in one command of less than nine minutes:
+#     tests/gpu/device_run.sh OUT
+# Each stage has its time and writes OUT/STAGE.txt; OUT/summary.txt tells how each ended. The product is built
+# without LLVM in build-device, unless KW_DEVICE_BUILD names a build. What the machine may lack (xxhash.h, and
+# packages of Python) may lie in KW_DEVICE_KIT/include and KW_DEVICE_KIT/python, which `make device-kit` fills.
+# With KW_DEVICE_TINY=1 stages do little, to see on the stand-ins that the script runs.
+set -u
+out=${1:?usage: tests/gpu/device_run.sh OUT}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+cd "$root" || exit 1
+python=${PYTHON:-python3}
+build=${KW_DEVICE_BUILD:-$root/build-device}
+kit=${KW_DEVICE_KIT:-$root/.kit}
+tiny=${KW_DEVICE_TINY:-}
+: >"$out/summary.txt"
+failed=0
+
+# stage NAME SECONDS COMMAND …
+stage() {
+    name=$1 limit=$2
+    shift 2
+    begin=$(date +%s)
+    timeout -k 5 "$limit" "$@" >"$out/$name.txt" 2>&1
+    code=$?
+    [ $code -eq 0 ] || failed=1
+    echo "$name: $([ $code -eq 0 ] && echo ended well || echo "ended with $code") after $(($(date +%s) - begin)) s" |
+        tee -a "$out/summary.txt"
+}
+
+build() {
+    cmake -S . -B "$build" -G Ninja -DKW_LLVM=OFF -DKW_TESTS=OFF -DPython_EXECUTABLE="$(command -v "$python")" \
+        -DCMAKE_BUILD_TYPE=Release -DCMAKE_INCLUDE_PATH="$kit/include" && ninja -C "$build"
+}
+
+describe() {
+    nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,power.limit --format=csv || true
+    "$python" -c "import kernelwright as kw; print(kw.cuda.device(), kw.cuda.memory())"
+}
+
+# tests NAME SECONDS FEW: the tests of test_NAME.py, or with KW_DEVICE_TINY those whose name has FEW
+tests() {
+    stage "$1" "$2" "$python" -m pytest -q -p no:cacheprovider --maxfail=20 ${tiny:+-k "$3"} "tests/gpu/test_$1.py"
+}
+
+case ${2:-} in
+build | describe) "$2" && exit ;;
+esac
+[ -n "${KW_DEVICE_BUILD:-}" ] || stage build 150 "$0" "$out" build
+export PYTHON="$python" KW_DEVICE_BUILD="$build"
+export PYTHONPATH="$build:${PYTHONPATH:-}:$kit/python" KW_CACHE_DIR="${KW_CACHE_DIR:-$out/cache}"
+export KW_TEST_DEVICE="${KW_TEST_DEVICE:-cuda}"
+stage machine 30 "$0" "$out" describe
+tests words 60 kw_min
+tests emulated 120 softmax
+stage gallery 100 "$python" bench/gpu/device.py ${tiny:+--tiny copy softmax}
+tests teams 30 a_long_row
+tests sums 30 dot
+tests tiles 30 transpose
+tests vectors 30 add
+tests atomics 30 least
+tests operators 30 softmax
+tests device 30 wait
+exit $failed

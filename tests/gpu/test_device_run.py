@@ -1,0 +1,37 @@
+"""The script for a machine with a GPU runs: here on the stand-ins, with little to do in each stage."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import stand_ins
+
+import kernelwright as kw
+
+STAGES = "machine words emulated gallery teams sums tiles vectors atomics operators device".split()
+
+
+def test_each_stage_ends_well(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        **stand_ins.environment(KW_EMULATOR_DEVICES="90,80"),
+        "KW_TEST_DEVICE": "emulated",
+        "KW_DEVICE_TINY": "1",
+        "KW_DEVICE_BUILD": str(Path(kw.__file__).parents[1]),
+        "PYTHON": sys.executable,
+    }
+    script = Path(__file__).with_name("device_run.sh")
+    done = subprocess.run(
+        [script, tmp_path], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    told = (tmp_path / "summary.txt").read_text().splitlines()
+    texts = "\n".join(f.read_text()[-2000:] for f in tmp_path.glob("*.txt"))
+    assert done.returncode == 0 and all(": ended well after " in line for line in told), texts
+    assert [line.partition(":")[0] for line in told] == STAGES
+    gallery = (tmp_path / "gallery.txt").read_text()
+    assert "Emulated GPU 0, sm_90: a copy of " in gallery and gallery.count("  right") == 2
+    for stage in STAGES[1:3] + STAGES[4:]:
+        assert " passed" in (tmp_path / f"{stage}.txt").read_text(), stage
