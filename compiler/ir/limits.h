@@ -16,6 +16,8 @@ inline constexpr int64_t sum_block_bits = 12, sum_block = int64_t{1} << sum_bloc
 
 /// Threads of a warp, on all GPUs that kernels are compiled for (CUDA C++ Programming Guide).
 inline constexpr int64_t warp_threads = 32;
+/// Threads of a team that is a whole block. Chosen: eight warps, as the blocks of teams of one.
+inline constexpr int64_t block_team_threads = 256;
 /// Warps of a block whose warps execute iterations of their own. Chosen: a multiprocessor holds 64.
 inline constexpr int64_t teams_of_block = 8;
 /// Bytes of memory that a block shares without asking for more, on all of them.

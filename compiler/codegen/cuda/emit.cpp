@@ -48,8 +48,8 @@ class KernelEmitter {
     find_uses();
     text_.open(head());
     if (s_.may_follow_fault) {
-      std::string_view failed = team_.threads ? "kw_any_warp(kw_has_failed(call))" : "kw_has_failed(call)";
-      text_.line(cat("if (", failed, ") return;"));
+      std::string failed = "kw_has_failed(call)";
+      text_.line(cat("if (", team_.threads ? team_.any(failed) : failed, ") return;"));
     }
     for (const std::string &array : shared_arrays_) text_.line(array);
     host_values();
@@ -94,11 +94,15 @@ class KernelEmitter {
     });
     if (!team_.threads) return;
     out_.threads = per_block_ * team_.threads;
-    ensure(team_.threads == warp_threads, "a team is no warp");
+    ensure(team_.threads == warp_threads || (team_.threads == block_team_threads && per_block_ == 1),
+           "a team is neither a warp nor a block");
     team_.waits = team_barriers(body_of_team(), [&](const Buf &b) {
       return b->space != Space::constant && !expressions_.is_variable(b);
     });
     if (shared_.team_functions.empty()) shared_.team_functions = cuda_team_functions();
+    if (team_.is_block()) shared_arrays_.emplace_back(cuda_slots());
+    if (team_.is_block() && !std::exchange(shared_.has_block_teams, true))
+      shared_.team_functions += cuda_block_functions();
     statements_.set_team(team_);
   }
   /// Returns the statements of one iteration of the grid, or all if there is none.

@@ -56,7 +56,8 @@ struct CudaShared {
   std::vector<std::string> function_names{};
   std::unordered_map<const BufNode *, std::string> constants{};  ///< their names
   std::string text{};
-  std::string_view team_functions{};  ///< of block loops, if there are any
+  std::string team_functions{};  ///< of block loops, if there are any
+  bool has_block_teams = false;
 };
 
 /// Emits one kernel without the prelude; adds what it needs to `shared`, whose text stands before it.

@@ -39,7 +39,7 @@ void CudaStatements::iteration(const Stmt &body, bool can_end) {
 }
 
 void CudaStatements::statement(const Stmt &s) {
-  if (is_of_team() && team_->waits.count(s.p.get())) text_.line("kw_sync_warp();");
+  if (is_of_team() && team_->waits.count(s.p.get())) text_.line(team_->wait());
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n.sym, n.value); },
       [&](const Alloc &n) { allocate(n); },

@@ -62,7 +62,7 @@ class BlockLoop {
     for (const Accumulator &a : combined_.accumulators) begin(a);
     for (const Selection &s : combined_.selections) begin(s);
     has_lanes() ? rows() : iterations();
-    if (can_end_) text_.line(cat("if (kw_any_warp(", failed_, ")) return;"));
+    if (can_end_) text_.line(cat("if (", team_.any(failed_), ") return;"));
     for (const Accumulator &a : combined_.accumulators) end(a);
     for (const Selection &s : combined_.selections) end(s);
     text_.close();
@@ -161,19 +161,24 @@ class BlockLoop {
     text_.close();
   }
 
-  /// Emits blocks of 4,096 iterations in rows of 64.
+  /// Emits blocks of 4,096 iterations in rows of 64. Each warp of a block has one of eight such blocks.
   void rows() {
     std::string first = names_.fresh("first"), end = names_.fresh("end"), row = names_.fresh("row"),
                 half = names_.fresh("half"), lane = cat("[", half, "]");
     if (can_end_) function(cat(", i32 ", half), lane);
     text_.line("#pragma unroll 1");
-    text_.open(cat("for (i64 ", first, " = 0; ", first, " < ", trips_, "; ", first, " += ", sum_block, ")"));
+    std::string round = team_.is_block() ? names_.fresh("round") : first;
+    text_.open(cat("for (i64 ", round, " = 0; ", round, " < ", trips_, "; ", round,
+                   " += ", sum_block * team_.threads / warp_threads, ")"));
+    if (team_.is_block())
+      text_.line(cat("const i64 ", first, " = ", round, " + ", sum_block, " * (kw_thread / 32);"));
     text_.line(cat("const i64 ", end, " = kw_min<i64>(", trips_, ", ", first, " + ", sum_block, ");"));
     for (const Accumulator &a : combined_.accumulators)
       if (a.in_lanes())
         text_.line(cat(of(a.cell).own, "[0] = ", of(a.cell).own, "[1] = ", identity_of(a), ";"));
     text_.line("#pragma unroll 1");
-    text_.open(cat("for (i64 ", row, " = ", first, " + ", team_.thread, "; ", row, " < ", end, "; ", row,
+    std::string lane_of_thread = team_.is_block() ? "kw_thread % 32" : team_.thread;
+    text_.open(cat("for (i64 ", row, " = ", first, " + ", lane_of_thread, "; ", row, " < ", end, "; ", row,
                    " += ", sum_lanes, ")"));
     text_.line("#pragma unroll");
     text_.open(cat("for (i32 ", half, " = 0; ", half, " < 2; ", half, "++)"));
@@ -183,13 +188,18 @@ class BlockLoop {
     text_.close();
     text_.close();
     for (const Accumulator &a : combined_.accumulators)
-      if (a.in_lanes()) add_block(of(a.cell), first, end);
+      if (a.in_lanes()) add_block(of(a.cell), round, end);
     text_.close();
   }
   void add_block(const Variables &v, const std::string &first, const std::string &end) {
-    text_.line(cat("if (", trips_, " >= ", sum_lanes, ") kw_add_block(", v.blocks, ", ", v.level, ", ", v.own,
-                   ", ", first, " >> ", sum_block_bits, ", ", end, " == ", trips_, ", ", v.combine, ");"));
+    std::string call = team_.is_block() ? cat("kw_add_blocks(", v.blocks, ", ", v.level, ", ", v.own, ", ",
+                                              first, ", ", trips_)
+                                        : cat("kw_add_block(", v.blocks, ", ", v.level, ", ", v.own, ", ",
+                                              first, " >> ", sum_block_bits, ", ", end, " == ", trips_);
+    text_.line(cat("if (", trips_, " >= ", sum_lanes, ") ", call, ", ", v.combine, slots(), ");"));
   }
+  /// Returns the last argument of functions that warps of a block call.
+  std::string_view slots() const { return team_.is_block() ? ", kw_slots" : ""; }
 
   void end(const Accumulator &a) { assign(a.cell, total(a)); }
   /// Sets a target to the value that all threads have. One thread stores to memory; before, all may read it.
@@ -198,19 +208,21 @@ class BlockLoop {
     if (out_.expressions().is_variable(b)) return text_.line(cat(target, " = ", value, ";"));
     std::string all = named(b, "all");
     text_.line(cat("const ", cuda_type(b->dtype), " ", all, " = ", value, ";"));
-    text_.line("kw_sync_warp();");
+    text_.line(team_.wait());
     text_.line(cat("if (", team_.thread, " == 0) ", target, " = ", all, ";"));
   }
   /// Returns the value of the target after the loop.
   std::string total(const Accumulator &a) const {
     const Variables &v = of(a.cell);
     if (!a.in_lanes()) {
-      std::string all = cat("kw_fold(", v.own, ", ", v.combine, ")");
+      std::string_view fold = team_.is_block() ? "kw_fold_block(" : "kw_fold(";
+      std::string all = cat(fold, v.own, ", ", v.combine, slots(), ")");
       return a.is_idempotent() ? all : cat(v.combine, "(", v.target, ", ", all, ")");
     }
     std::string terms = a.is_fused ? cat(v.left, ", ", v.right) : v.own;
     std::string in_order = cat(a.is_fused ? "kw_add_products_in_order(" : "kw_add_in_order(", v.target, ", ",
                                terms, ", ", trips_, a.is_fused ? "" : cat(", ", v.combine), ")");
+    if (team_.is_block()) in_order = cat("kw_take(", in_order, ", 0, kw_slots)");  // of the first warp
     return cat(trips_, " < ", sum_lanes, " ? ", in_order, " : ", v.combine, "(", v.target, ", ", v.blocks,
                ")");
   }
@@ -218,10 +230,12 @@ class BlockLoop {
   void end(const Selection &s) {
     const ArgReductionForm &form = s.form;
     std::string lane = names_.fresh("lane"), type(cuda_type(form.best->dtype));
-    text_.line(cat("const i32 ", lane, " = kw_select(", of(form.best).own, ", ", numbers_.at(s.at), ", [](",
-                   type, " a, ", type, " b) { return ", form.best_is_left ? "b < a" : "a < b", "; }, ",
-                   form.op == BinOp::le ? "true" : "false", ");"));
-    for (const Buf &b : form.kept) assign(b, cat("kw_shfl(", of(b).own, ", ", lane, ")"));
+    text_.line(cat("const i32 ", lane, " = kw_select", team_.is_block() ? "_block(" : "(", of(form.best).own,
+                   ", ", numbers_.at(s.at), ", [](", type, " a, ", type, " b) { return ",
+                   form.best_is_left ? "b < a" : "a < b", "; }, ", form.op == BinOp::le ? "true" : "false",
+                   slots(), ");"));
+    std::string_view take = team_.is_block() ? "kw_take(" : "kw_shfl(";
+    for (const Buf &b : form.kept) assign(b, cat(take, of(b).own, ", ", lane, slots(), ")"));
   }
 
   const For &n_;
@@ -257,15 +271,18 @@ template <class T, class F> KW_FUNCTION i32 kw_select(T value, i64 number, F is_
   }
   return lane;
 }
-// Adds the lanes of a block of 4,096 iterations to those before it, in pairs; thread k keeps the sum of 2^k.
-template <class T, class F>
-KW_FUNCTION void kw_add_block(T &sum, T &level, T *own, i64 block, bool is_last, F f) {
-  sum = kw_fold(f(own[0], own[1]), f);
+// Adds the sum of a block of 4,096 iterations to those before it, in pairs; thread k keeps the sum of 2^k.
+template <class T, class F> KW_FUNCTION void kw_add_level(T &sum, T &level, i64 block, bool is_last, F f) {
   i64 closed = is_last ? block : (block ^ (block + 1)) >> 1;
   i32 k = 0;
   for (; closed >> k; k++)
     if (closed >> k & 1) sum = f(kw_shfl(level, k), sum);
   if ((kw_thread & 31) == k) level = sum;
+}
+template <class T, class F>
+KW_FUNCTION void kw_add_block(T &sum, T &level, T *own, i64 block, bool is_last, F f) {
+  sum = kw_fold(f(own[0], own[1]), f);
+  kw_add_level(sum, level, block, is_last, f);
 }
 template <class T, class F> KW_FUNCTION T kw_add_in_order(T sum, T *own, i64 n, F f) {
 #pragma unroll 1
@@ -282,7 +299,55 @@ template <class T> KW_FUNCTION T kw_add_products_in_order(T sum, T *left, T *rig
 }
 )";
 
+/// Of eight warps; `slots` lie in memory that they share. What they held, threads have read before a barrier.
+constexpr std::string_view of_blocks =
+    R"(template <class T> KW_FUNCTION T kw_take(T x, i32 thread, u64 *slots) {
+  kw_sync();
+  if (kw_thread == thread) *(T *)slots = x;
+  kw_sync();
+  return *(T *)slots;
+}
+template <class T> KW_FUNCTION void kw_share(T x, u64 *slots) {
+  kw_sync();
+  if (kw_thread % 32 == 0) *(T *)(slots + kw_thread / 32) = x;
+  kw_sync();
+}
+template <class T, class F> KW_FUNCTION T kw_fold_block(T x, F f, u64 *slots) {
+  kw_share(kw_fold(x, f), slots);
+  x = *(T *)(slots + kw_thread % 8);
+#pragma unroll
+  for (i32 o = 4; o; o >>= 1) x = f(x, kw_shfl_xor(x, o));
+  return x;
+}
+template <class T, class F>
+KW_FUNCTION i32 kw_select_block(T value, i64 number, F is_better, bool takes_last, u64 *slots) {
+  i32 lane = kw_select(value, number, is_better, takes_last);
+  i64 thread = kw_thread - kw_thread % 32 + lane, warp = kw_thread % 8;
+  kw_share(kw_shfl(value, lane), slots), value = *(T *)(slots + warp);
+  kw_share(kw_shfl(number, lane), slots), number = *(i64 *)(slots + warp);
+  kw_share(thread, slots), thread = *(i64 *)(slots + warp);
+  return (i32)kw_shfl(thread, kw_select(value, number, is_better, takes_last));
+}
+// Adds the lanes of eight blocks of 4,096 iterations, or of what is left, to those before them.
+template <class T, class F>
+KW_FUNCTION void kw_add_blocks(T &sum, T &level, T *own, i64 first, i64 trips, F f, u64 *slots) {
+  kw_share(kw_fold(f(own[0], own[1]), f), slots);
+#pragma unroll 1
+  for (i32 k = 0; k < 8 && first < trips; k++, first += 4096) {
+    sum = *(T *)(slots + k);
+    kw_add_level(sum, level, first >> 12, first + 4096 >= trips, f);
+  }
+}
+)";
+
 }  // namespace
+
+std::string CudaTeam::any(std::string_view condition) const {
+  return cat(is_block() ? "kw_any(" : "kw_any_warp(", condition, ")");
+}
+
+std::string_view cuda_slots() { return "KW_SHARED(u64, kw_slots, 8);"; }
+std::string_view cuda_block_functions() { return of_blocks; }
 
 void emit_block_loop(const For &n, const CudaTeam &team, CudaStatements &out) {
   BlockLoop(n, team, out).run();

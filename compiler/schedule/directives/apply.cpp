@@ -9,6 +9,7 @@
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -154,6 +155,10 @@ class Apply {
     For changed = *as<For>(with_own(s, scalars_of_iterations()));
     changed.kind = ForKind::block, changed.how.threads = static_cast<uint32_t>(d.threads);
     return {{loop_like(s, std::move(changed))}};
+  }
+  StatementList in_place_of(const Stmt &s, const Specialize &d) const {
+    Expr few = binary(BinOp::lt, trips_of(loop()), const_int(d.below), s.loc());
+    return {{if_else(few, copy_of(s), s, s.loc())}};
   }
   StatementList in_place_of(const Stmt &s, const Stage &) const {
     const For outer = *as<For>(with_own(s, scalars_of_iterations()));

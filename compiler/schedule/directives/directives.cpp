@@ -144,6 +144,7 @@ class OperandPrinter {
     return cat(names_[d.loop], " by ", d.per_block, given("vector", d.vector));
   }
   std::string operator()(const Team &d) const { return cat(names_[d.loop], " by ", d.threads); }
+  std::string operator()(const Specialize &d) const { return cat(names_[d.loop], " below ", d.below); }
   std::string operator()(const Split &d) const { return cat(names_[d.loop], " by ", d.size); }
   std::string operator()(const Reorder &d) const {
     std::vector<std::string> out;
@@ -256,6 +257,7 @@ class LineParser {
     if (word_ == "vector") d.vector = size("vector");
   }
   void operands(Team &d) { d.loop = loop(), d.threads = size("by"); }
+  void operands(Specialize &d) { d.loop = loop(), d.below = size("below"); }
   void operands(Split &d) { d.loop = loop(), d.size = size("by"); }
   void operands(Reorder &d) {
     do d.loops.push_back(loop());

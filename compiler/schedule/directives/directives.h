@@ -173,6 +173,12 @@ struct Stage {
   static constexpr std::string_view name = "stage";
   uint32_t loop = 0;
 };
+/// specialize LOOP below N: gives calls in which a loop has fewer than N iterations a copy of it.
+struct Specialize {
+  static constexpr std::string_view name = "specialize";
+  uint32_t loop = 0;
+  int64_t below = 0;
+};
 /// rfactor LOOP: computes a reduction that nothing runs beside in parts, each by a team, and combines them in
 /// launches.
 struct Rfactor {
@@ -183,7 +189,7 @@ struct Rfactor {
 using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
-                 Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor>;
+                 Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, Specialize>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>

@@ -71,8 +71,9 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d) 
   }
   // Without a grid loop, one team executes what stands around it.
   int64_t per_block = grid ? std::max<int64_t>(grid->how.per_block, 1) : 1;
-  if (d.threads != warp_threads || d.threads * per_block > most_threads)
-    return "a team is a warp of 32 threads, and a block has up to 1,024";
+  bool is_warp = d.threads == warp_threads && d.threads * per_block <= most_threads;
+  if (!is_warp && !(d.threads == block_team_threads && per_block == 1))
+    return "a team is a warp of 32 threads of up to 1,024, or a block of 256";
   if (!holds_serial_loops_alone(*nest.loops[d.loop].loop)) return has_kind;
   bool fits = shared_bytes(grid ? grid->body : f.body) * per_block <= most_shared_bytes;
   return fits ? "" : "its team has too large arrays";

@@ -51,6 +51,9 @@ constexpr Effect effect_of(const Grid &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Team &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Stage &) { return {.only_marks = true, .copies = true}; }
 constexpr Effect effect_of(const Rfactor &) { return {.only_marks = true, .copies = true}; }
+constexpr Effect effect_of(const Specialize &) {
+  return {.takes_breaks = true, .takes_continues = true, .copies = true};
+}
 constexpr Effect effect_of(const Split &) { return {.takes_continues = true, .copies = true}; }
 constexpr Effect effect_of(const Reorder &) { return {.takes_continues = true, .moves = true}; }
 Effect effect_of(const Tile &d) { return {.takes_continues = true, .moves = d.loops.size() > 1}; }
@@ -186,6 +189,11 @@ class Preconditions {
     bool has_kind = false;
     walk(loop().body, [&](const For &n, const Stmt &) { has_kind |= n.kind != ForKind::serial; });
     return has_kind ? here("a loop in it has its kind already") : Inapplicable{};
+  }
+  Inapplicable check(const Specialize &d) const {
+    if (d.below < 1 || d.below > most_block) return here("the size is too small or too large");
+    return has_load(loop().lo) || has_load(loop().hi) ? here("its bounds are no sums of sizes")
+                                                      : Inapplicable{};
   }
   Inapplicable check(const Split &d) const { return size_fits(d.size, most_size); }
 

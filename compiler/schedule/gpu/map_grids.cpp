@@ -153,6 +153,49 @@ std::vector<Sym> loops_of_teams(const LoopNest &nest, const std::vector<Sym> &lo
   return loops_for_teams(trial, loops.back());
 }
 
+/// Rows that fill a GPU when each has a warp. Chosen: 16 for each of 128 multiprocessors, which hold 64
+/// warps.
+constexpr int64_t many_rows = 2048;
+
+/// Returns the number of loops in a loop, and one for the loop itself.
+uint32_t count_loops(const Nest &nest, uint32_t loop) {
+  uint32_t count = 1;
+  for (uint32_t inner : loops_in(nest, loop)) count += count_loops(nest, inner);
+  return count;
+}
+
+/// Launches one loop with a block for each of its iterations, whose threads share these loops.
+void apply_block_teams(LoopNest &nest, uint32_t grid, const std::vector<uint32_t> &shared) {
+  nest.try_apply(Grid{grid, 1});
+  for (uint32_t loop : shared) nest.try_apply(Team{loop, block_team_threads});
+}
+
+/// Launches a loop over few rows, or its copy for calls that have few, with a block for each row. Returns
+/// whether rows remain that need a warp each.
+bool launch_few_rows(LoopNest &nest, const Sym &row, const std::vector<Sym> &shared) {
+  auto number = [&](const Sym &iter) { return *find_loop(nest.nest(), iter); };
+  bool are_short = std::all_of(shared.begin(), shared.end(), [&](const Sym &iter) {
+    auto trips = most_trips(*nest.nest().loops[number(iter)].loop);
+    return trips && *trips <= static_cast<uint64_t>(block_team_threads);
+  });
+  if (are_short) return true;
+  std::vector<uint32_t> loops;
+  uint32_t grid = number(row), shift = 0;
+  auto most = most_trips(*nest.nest().loops[grid].loop);
+  bool surely_few = most && *most < static_cast<uint64_t>(many_rows);
+  if (!surely_few) {
+    // The copy comes first.
+    shift = count_loops(nest.nest(), grid);
+    LoopNest trial = nest;
+    if (constant_trips(*nest.nest().loops[grid].loop) || !trial.try_apply(Specialize{grid, many_rows}).ok())
+      return true;
+    nest = trial;
+  }
+  for (const Sym &iter : shared) loops.push_back(number(iter) - shift);
+  apply_block_teams(nest, number(row) - shift, loops);
+  return !surely_few;
+}
+
 /// Chooses for each loop alone if the nest is too large to be analysed as one.
 void map_in_parts(LoopNest &nest, const Target &target) {
   nest.reject("analysis of all loops together", "the kernel is too large: each loop is launched alone");
@@ -169,6 +212,7 @@ void map_grids(LoopNest &nest, const Target &target) {
     std::vector<Sym> loops = loops_of_launch(nest, outer);
     if (stage_tiles(nest, loops)) continue;
     if (std::vector<Sym> shared = loops_of_teams(nest, loops); !shared.empty()) {
+      if (loops.size() == 1 && !launch_few_rows(nest, loops[0], shared)) continue;
       apply_grids(nest, loops, teams_of_block);
       for (const Sym &iter : shared) nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
     } else {
@@ -176,7 +220,7 @@ void map_grids(LoopNest &nest, const Target &target) {
     }
   }
   for (const Sym &iter : loops_for_one_team(nest))
-    nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
+    nest.try_apply(Team{*find_loop(nest.nest(), iter), block_team_threads});
 }
 
 }  // namespace kw

@@ -40,6 +40,22 @@ TEST(ApplyDirective, a_check_with_constants_keeps_what_a_fault_tells) {
 )");
 }
 
+TEST(ApplyDirective, specialize_copies_a_loop_for_few_iterations) {
+  EXPECT_EQ(after("  for i in serial(0, n, 1):\n    w[i, 0] = i\n", "specialize i below 8\nunroll i by 2"),
+            R"(
+  if n < 8:
+    for i in unroll(0, n, 1, unroll=2):
+      w[i, 0] = i
+  else:
+    for i_1 in serial(0, n, 1):
+      w[i_1, 0] = i_1
+)");
+  EXPECT_EQ(after("  for i in serial(0, n, 1):\n    w[i, 0] = i\n", "specialize i below 0"),
+            "refused: the size is too small or too large");
+  EXPECT_EQ(after("  for i in serial(0, v[0], 1):\n    w[i, 0] = i\n", "specialize i below 8"),
+            "refused: its bounds are no sums of sizes");
+}
+
 TEST(ApplyDirective, split_leaves_a_loop_for_the_rest) {
   EXPECT_EQ(after("  for i in serial(0, n, 1):\n    w[i, 0] = i\n", "split i by 4"), R"(
   for i0 in serial(0, n // 4, 1):

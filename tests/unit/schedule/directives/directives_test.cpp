@@ -53,6 +53,7 @@ TEST(Directives, a_line_reads_back) {
                            "privatize s at j",
                            "replace_with_scalar w at j",
                            "expand s at j",
+                           "specialize i below 2048",
                            "split i by 8  # fits the cache: L1 # 2"}) {
     SourceMap sources;
     Loc all{sources.add_text("<schedule>", 1, line), 0, static_cast<uint32_t>(line.size())};
