@@ -2,6 +2,7 @@
 #include "ir/accumulation.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -166,6 +167,27 @@ bool is_min_or_max(const Expr &e) {
 bool is_step_of_recurrence(const Expr &e) {
   const Binary *n = as<Binary>(e);
   return is_min_or_max(e) || (n && (n->op == BinOp::add || n->op == BinOp::sub));
+}
+
+Expr identity_of(BinOp op, DType t) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  auto all_bits = [&] {
+    return constant({t, bit_width(t) == 64 ? ~uint64_t{0} : (uint64_t{1} << bit_width(t)) - 1});
+  };
+  uint64_t sign = uint64_t{1} << (bit_width(t) - 1);
+  switch (op) {
+    case BinOp::mul: return is_float(t) ? const_float(t, 1.0) : constant({t, 1});
+    case BinOp::min:
+      if (is_float(t)) return const_float(t, infinity);
+      return is_signed_int(t) ? constant({t, sign - 1}) : all_bits();
+    case BinOp::max:
+      if (is_float(t)) return const_float(t, -infinity);
+      return constant({t, is_signed_int(t) ? sign : 0});
+    case BinOp::bit_and: return all_bits();
+    case BinOp::bit_or:
+    case BinOp::bit_xor: return constant({t, 0});
+    default: return is_float(t) ? const_float(t, -0.0) : constant({t, 0});
+  }
 }
 
 }  // namespace kw

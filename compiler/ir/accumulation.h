@@ -62,4 +62,7 @@ bool is_min_or_max(const Expr &e);
 /// Returns whether a recurrence may pass through the operation: a minimum, maximum, sum or difference.
 bool is_step_of_recurrence(const Expr &e);
 
+/// Returns the value that changes no result of the operation of an accumulation.
+Expr identity_of(BinOp op, DType t);
+
 }  // namespace kw

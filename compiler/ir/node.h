@@ -278,8 +278,8 @@ struct For {
   Expr most_threads{};  ///< parallel loops: number of threads that the work is worth, i64; null: all
   /// Assumed row lengths for which a vector loop has a version of its own.
   std::vector<RowLength> row_lengths{};
-  /// Grid loops: into the elements of these buffers, several iterations may accumulate at the same time. Each
-  /// such store is one atomic operation.
+  /// Grid and block loops: into the elements of these buffers, several iterations may accumulate at the same
+  /// time. Each such store is one atomic operation.
   std::vector<Buf> atomics{};
 };
 

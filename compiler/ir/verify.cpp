@@ -234,7 +234,8 @@ bool Verifier::plan_ok(const For &n) {
   });
   if (!need(rows_fit, "a length of rows names no visible buffer of rank 2 or more")) return false;
   bool atomics_fit = std::all_of(n.atomics.begin(), n.atomics.end(), [&](const Buf &b) {
-    return n.kind == ForKind::grid && visible_.count(b->sym.get()) && can_be_atomic(n.body, b);
+    bool has_threads = n.kind == ForKind::grid || n.kind == ForKind::block;
+    return has_threads && visible_.count(b->sym.get()) && can_be_atomic(n.body, b);
   });
   return need(atomics_fit, "a store to a buffer of atomic operations does not accumulate");
 }

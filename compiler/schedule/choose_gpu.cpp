@@ -15,8 +15,9 @@ constexpr ScheduleStep steps[] = {
     {"permute_loops", for_any<permute_loops>},
     {"order_loops", order_loops, false},
     {"rfactor_sums", rfactor_sums, false},
+    {"privatize_bins", privatize_bins, false},
     {"map_grids", map_grids, false},
-    {"unroll_hints", for_any<unroll_hinted>, false},
+    {"unroll_hints", for_any<unroll_hinted>, false},  // of loops that no step above has replaced
 };
 
 }  // namespace

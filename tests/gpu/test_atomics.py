@@ -48,15 +48,48 @@ def values(dtype: str, count: int, seed: int = 0) -> np.ndarray[Any, Any]:
 def test_elements_are_those_of_cpython(name: str, line: str, dtype: str, device: Device) -> None:
     kernel = kernel_of(line)
     k = np.random.default_rng(1).integers(0, 5, 700)
-    h, x = values(dtype, 5, 2), values(dtype, 700, 3)
-    text = kernel.cuda(h, k, x)
-    assert "kw_atomic_" in text.split("KW_KERNEL(256)")[1]
-    with np.errstate(all="ignore"):
-        wanted = kernel.py(h.copy(), k, x)
-    for seed in (0, 1, 2):
-        device.seed(seed)
+    x = values(dtype, 700, 3)
+    for bins in (5, 8193):  # which fit the memory of a block, and which do not
+        h = values(dtype, bins, 2)
+        text = kernel.cuda(h, k, x)
+        assert "kw_atomic_" in text.split("KW_KERNEL(256)")[1] and "h_own" in text
+        with np.errstate(all="ignore"):
+            wanted = kernel.py(h.copy(), k, x)
+        for seed in (0, 1, 2):
+            device.seed(seed)
+            got = kernel(*(kw.Tensor(a, device="cuda") for a in (h, k, x)))
+            assert got.numpy().tobytes() == wanted.tobytes(), f"{bins} bins, seed {seed}"
+
+
+@pytest.mark.parametrize("count", [0, 1, 16_383, 16_384, 16_385, 50_000])
+def test_blocks_with_bins_of_their_own(count: int, device: Device) -> None:
+    kernel = kernel_of("h[k[i]] += x[i]")
+    rng = np.random.default_rng(count)
+    for bins in (1, 255, 257, 4096, 4097):
+        h, k, x = rng.integers(-9, 9, bins), rng.integers(0, bins, count), rng.integers(-9, 9, count)
+        wanted = h.copy()
+        np.add.at(wanted, k, x)
+        device.seed(bins)
         got = kernel(*(kw.Tensor(a, device="cuda") for a in (h, k, x)))
-        assert got.numpy().tobytes() == wanted.tobytes(), f"seed {seed}"
+        assert np.array_equal(got.numpy(), wanted), f"{bins} bins"
+
+
+def test_bins_of_two_dimensions(device: Device) -> None:
+    @kw.kernel
+    def joint(h, x, y):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                h[x[i, j], y[j]] += 1
+        return h
+
+    rng = np.random.default_rng(3)
+    for bins in ((3, 5), (64, 128), (91, 91)):
+        h = np.zeros(bins, "int32")
+        x, y = rng.integers(0, bins[0], (70, 300)), rng.integers(0, bins[1], 300)
+        wanted = h.copy()
+        np.add.at(wanted, (x, np.broadcast_to(y, x.shape)), 1)
+        got = joint(*(kw.Tensor(a, device="cuda") for a in (h, x, y)))
+        assert np.array_equal(got.numpy(), wanted), bins
 
 
 @pytest.mark.parametrize("fp", ["strict", "default", "fast"])
@@ -77,9 +110,9 @@ def test_the_first_bad_bin_is_reported(device: Device) -> None:
     kernel = kernel_of("h[k[i]] += 1")
     k = np.zeros(600, "int64")
     k[[17, 400]] = 9, -1
-    for seed in (0, 1, 2):
+    for bins, seed in ((4, 0), (4, 1), (4, 2)):
         device.seed(seed)
-        result = kernel(*(kw.Tensor(a, device="cuda") for a in (np.zeros(4, "int64"), k, k)))
+        result = kernel(*(kw.Tensor(a, device="cuda") for a in (np.zeros(bins, "int64"), k, k)))
         with pytest.raises(kw.KernelIndexError, match="index 9 is out of range for dimension 0 of 'h'"):
             result.numpy()
 
@@ -87,6 +120,7 @@ def test_the_first_bad_bin_is_reported(device: Device) -> None:
 def test_explain_tells_of_atomic_operations() -> None:
     text = str(kernel_of("h[k[i]] += x[i]").explain("i64[:]", "i64[:]", "i64[:]", device="sm_90"))
     assert "a thread for each iteration, 256 in a block, atomic operations on 'h'" in text
+    assert "private_bins i" in text
 
 
 @pytest.mark.skipif(not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found")
@@ -103,7 +137,9 @@ def test_nvrtc_accepts_every_atomic_operation() -> None:
     for n, (_, line, dtype) in enumerate(CASES):
         t = names[dtype]
         text = kernel_of(line, "fast").cuda(f"{t}[:]", "i64[:]", f"{t}[:]", device="sm_80")
-        prelude, _, body = text.rpartition("#endif")
-        lines.append(body.replace(" f_0(", f" f_{n}("))
-    made = nvrtc.compile_text(prelude + "#endif" + "".join(lines), "sm_80")
+        head, _, whole = text.rpartition("KW_KERNEL(256)")
+        functions, _, in_blocks = head.rpartition("KW_TEAM_KERNEL(256)")
+        lines += [f"KW_TEAM_KERNEL(256) {in_blocks}".replace(" f_0(", f" b_{n}(")]
+        lines += [f"KW_KERNEL(256) {whole}".replace(" f_1(", f" f_{n}(")]
+    made = nvrtc.compile_text(functions + "".join(lines), "sm_80")
     assert made.code == 0 and made.is_elf, made.log

@@ -11,6 +11,7 @@ namespace kw {
 
 CombinedValues::CombinedValues(const For &loop) : loop_(loop), invariance_(loop) {
   walk(loop.body, [&](const Alloc &a, const Stmt &) { own_.insert(a.buf.get()); });
+  for (const Buf &b : loop.atomics) own_.insert(b.get());  // which threads accumulate in memory
   walk(loop.body, [&](const If &n, const Stmt &) { select(n); });
   walk(loop.body, [&](const Store &s, const Stmt &) { accumulate(s); });
 }

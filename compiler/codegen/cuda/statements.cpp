@@ -43,7 +43,7 @@ void CudaStatements::statement(const Stmt &s) {
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n.sym, n.value); },
       [&](const Alloc &n) { allocate(n); },
-      [&](const For &n) { n.kind == ForKind::block ? emit_block_loop(n, *team_, *this) : loop(n); },
+      [&](const For &n) { n.kind == ForKind::block ? block_loop(n) : loop(n); },
       [&](const While &n) { repeat(n); },
       [&](const Jump &n) { text_.line(n.kind == JumpKind::break_loop ? "break;" : "continue;"); },
       [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },
@@ -114,6 +114,12 @@ void CudaStatements::fill(const Buf &b, const std::string &size) {
   std::string step = is_of_team() ? cat(k, " += ", team_->threads) : cat(k, "++");
   text_.line(cat("for (i64 ", k, " = ", first, "; ", k, " < ", size, "; ", step, ") ", names_.of(b->sym), "[",
                  k, "] = 0;"));
+}
+
+void CudaStatements::block_loop(const For &n) {
+  atomics_.insert(n.atomics.begin(), n.atomics.end());
+  emit_block_loop(n, *team_, *this);
+  for (const Buf &b : n.atomics) atomics_.erase(b);  // the array of a team, which others only assign
 }
 
 void CudaStatements::loop(const For &n) {

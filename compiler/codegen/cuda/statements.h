@@ -68,6 +68,7 @@ class CudaStatements {
   void accumulate(const Store &n);
   void allocate(const Alloc &n);
   void fill(const Buf &b, const std::string &size);
+  void block_loop(const For &n);
   void loop(const For &n);
   void repeat(const While &n);
   void branch(const If &n);

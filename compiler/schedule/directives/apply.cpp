@@ -18,6 +18,7 @@
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
 #include "schedule/tree/perfect_nest.h"
+#include "schedule/tree/private_bins.h"
 #include "schedule/tree/rfactor.h"
 #include "schedule/tree/simplify_under_bounds.h"
 #include "schedule/tree/staged_tiles.h"
@@ -166,9 +167,13 @@ class Apply {
     std::vector<Buf> buffers = stageable_buffers(outer, inner);
     return {{staged_tiles(outer, inner, buffers, teams_for_tiles(buffers), s.loc())}};
   }
-  StatementList in_place_of(const Stmt &s, const Rfactor &) const {
+  template <class D>
+    requires std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins>
+  StatementList in_place_of(const Stmt &s, const D &) const {
     const For whole = *as<For>(with_own(s, scalars_of_iterations()));
-    return {{rfactored(loops_of_reduction(whole), s.loc())}};
+    std::vector<const For *> loops = loops_of_reduction(whole);
+    if constexpr (std::is_same_v<D, Rfactor>) return {{rfactored(loops, s.loc())}};
+    return {{with_private_bins(loops, accumulators_.at(0), s.loc())}};
   }
 
   template <class D>

@@ -173,6 +173,12 @@ struct Stage {
   static constexpr std::string_view name = "stage";
   uint32_t loop = 0;
 };
+/// private_bins LOOP: launches a loop, and gives each block a copy of what its threads accumulate in, if that
+/// fits the memory that they share.
+struct PrivateBins {
+  static constexpr std::string_view name = "private_bins";
+  uint32_t loop = 0;
+};
 /// specialize LOOP below N: gives calls in which a loop has fewer than N iterations a copy of it.
 struct Specialize {
   static constexpr std::string_view name = "specialize";
@@ -186,23 +192,23 @@ struct Rfactor {
   uint32_t loop = 0;
 };
 
-using AnyDirective =
-    std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
-                 SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
-                 Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, Specialize>;
+using AnyDirective = std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse,
+                                  Distribute, Peel, SplitIndexSet, Privatize, Contract, Expand,
+                                  ReplaceWithScalar, SetTail, Stream, Prefetch, Transpose, AssumeRows,
+                                  Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, Specialize>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>
 inline constexpr bool names_loop_only =
     std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> || std::is_same_v<D, Transpose> ||
     std::is_same_v<D, Flatten> || std::is_same_v<D, Collapse> || std::is_same_v<D, Stage> ||
-    std::is_same_v<D, Rfactor>;
+    std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins>;
 
 /// Whether a directive sets fields of the plan of a loop and changes nothing else.
 template <class D>
-inline constexpr bool sets_plan =
-    (names_loop_only<D> && !std::is_same_v<D, Rfactor> && !std::is_same_v<D, Stage>) ||
-    std::is_same_v<D, SetTail> || std::is_same_v<D, AssumeRows>;
+inline constexpr bool sets_plan = (names_loop_only<D> && !std::is_same_v<D, Rfactor> &&
+                                   !std::is_same_v<D, Stage> && !std::is_same_v<D, PrivateBins>) ||
+                                  std::is_same_v<D, SetTail> || std::is_same_v<D, AssumeRows>;
 
 /// One step of a schedule.
 struct Directive {

@@ -96,18 +96,32 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d)
   return teams_for_tiles(buffers) ? "" : "its team has too large arrays";
 }
 
-std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d) {
-  const For &n = *nest.loops[d.loop].loop;
+namespace {
+
+/// Returns why the loops from one inwards are no launches over a rectangle that the host knows; "" if they
+/// are.
+std::string_view why_not_flat(const Func &f, const Nest &nest, uint32_t loop) {
+  const For &n = *nest.loops[loop].loop;
   if (!holds_serial_loops_alone(n)) return has_kind;
-  for (const For *around : loops_around(nest, d.loop))
+  for (const For *around : loops_around(nest, loop))
     if (around && around->kind != ForKind::serial) return "the loop around it has its kind already";
   std::vector<const For *> loops = loops_of_reduction(n);
   if (loops.empty()) return "the order of a sum in it is fixed";
-  if (CombinedValues(n).accumulators.empty()) return "it reduces nothing";
   if (!launchable_loops(f).count(&n)) return unknown_bounds;
   bool is_sized = std::all_of(loops.begin(), loops.end(),
                               [](const For *one) { return is_of_call(one->lo) && is_of_call(one->hi); });
   return is_sized ? "" : "a bound of it is no size of the call";
+}
+
+}  // namespace
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d) {
+  if (std::string_view why = why_not_flat(f, nest, d.loop); !why.empty()) return why;
+  return CombinedValues(*nest.loops[d.loop].loop).accumulators.empty() ? "it reduces nothing" : "";
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d) {
+  return why_not_flat(f, nest, d.loop);
 }
 
 }  // namespace kw

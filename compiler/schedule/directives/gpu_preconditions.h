@@ -7,13 +7,15 @@
 namespace kw {
 
 template <class D>
-inline constexpr bool is_for_gpus = std::is_same_v<D, Grid> || std::is_same_v<D, Team> ||
-                                    std::is_same_v<D, Stage> || std::is_same_v<D, Rfactor>;
+inline constexpr bool is_for_gpus =
+    std::is_same_v<D, Grid> || std::is_same_v<D, Team> || std::is_same_v<D, Stage> ||
+    std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins>;
 
 /// Return why a directive does not fit the tree, as a phrase for users; "" if it does.
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d);
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d);
 
 }  // namespace kw

@@ -14,6 +14,7 @@
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/tree/private_bins.h"
 #include "schedule/tree/rfactor.h"
 
 namespace kw {
@@ -220,21 +221,41 @@ Verdict legal_stage(const Func &f, const Nest &nest, const Stage &d, const LoopP
   return legal_apart(f, nest, *find_loop(nest, as<For>(inner.at)->iter), inner, shown);
 }
 
-Verdict legal_rfactor(const Func &f, const Nest &nest, const Rfactor &, const LoopPlace &place, bool shown) {
+/// Returns the loops of a reduction in their places, outermost first.
+static std::vector<LoopPlace> flat_places(const LoopPlace &place) {
+  std::vector<LoopPlace> out;
   for (const For *n : loops_of_reduction(*as<For>(place.at))) {
-    LoopPlace one = place;
+    out.push_back(place);
     for_each_loop(place.at, [&](const Stmt &s, const For &inner, const NestScope &scope) {
       if (&inner != n || s.p == place.at.p) return;
-      one.at = s;
-      one.scope.insert(one.scope.end(), scope.begin(), scope.end());
+      out.back().at = s;
+      out.back().scope.insert(out.back().scope.end(), scope.begin(), scope.end());
     });
-    uint32_t number = *find_loop(nest, n->iter);
-    Verdict v = legal_combined(f, nest, number, one, shown);
+  }
+  return out;
+}
+
+Verdict legal_rfactor(const Func &f, const Nest &nest, const Rfactor &, const LoopPlace &place, bool shown) {
+  for (const LoopPlace &one : flat_places(place)) {
+    Verdict v = legal_combined(f, nest, *find_loop(nest, as<For>(one.at)->iter), one, shown);
     if (!v.ok()) return v;
     for (const SharedReduction &r : v.shared)
       if (r.kind == ReductionKind::arg_reduction) return inapplicable("it selects", one.at.loc());
   }
   return {};
+}
+
+Verdict legal_private_bins(const Func &f, const Nest &nest, const PrivateBins &, const LoopPlace &place,
+                           bool shown) {
+  Verdict out;
+  for (const LoopPlace &one : flat_places(place)) {
+    Verdict v = legal_grid(f, nest, Grid{*find_loop(nest, as<For>(one.at)->iter), 1}, one, shown);
+    if (!v.ok()) return v;
+    for (const Buf &b : v.accumulators)
+      if (out.accumulators.empty() || out.accumulators[0] != b) out.accumulators.push_back(b);
+  }
+  bool fits = out.accumulators.size() == 1 && can_have_bins(*as<For>(place.at), out.accumulators[0]);
+  return fits ? out : inapplicable("its threads accumulate in no array of which each block can have a copy");
 }
 
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,

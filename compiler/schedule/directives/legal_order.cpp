@@ -41,7 +41,8 @@ class OrderChecker {
         std::is_same_v<D, Expand> || std::is_same_v<D, ReplaceWithScalar> || std::is_same_v<D, Specialize>;
     constexpr bool has_rule_of_its_own = std::is_same_v<D, Parallel> || std::is_same_v<D, Vectorize> ||
                                          std::is_same_v<D, Grid> || std::is_same_v<D, Team> ||
-                                         std::is_same_v<D, Rfactor> || std::is_same_v<D, Stage>;
+                                         std::is_same_v<D, Rfactor> || std::is_same_v<D, Stage> ||
+                                         std::is_same_v<D, PrivateBins>;
     static_assert(keeps_order || has_rule_of_its_own, "a directive without a rule on dependences");
     return {};
   }

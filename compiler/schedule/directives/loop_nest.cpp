@@ -74,6 +74,8 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
   if (const Team *t = d.as<Team>()) return legal_team(f_, nest(), *t, place_of(t->loop), shown);
   if (const Stage *t = d.as<Stage>()) return legal_stage(f_, nest(), *t, place_of(t->loop), shown);
   if (const Rfactor *r = d.as<Rfactor>()) return legal_rfactor(f_, nest(), *r, place_of(r->loop), shown);
+  if (const PrivateBins *p = d.as<PrivateBins>())
+    return legal_private_bins(f_, nest(), *p, place_of(p->loop), shown);
   if (const Vectorize *v = d.as<Vectorize>())
     return legal_vectorize(f_, nest(), *v, place_of(v->loop), shown);
   return legal_order(f_, nest(), d, shown);
@@ -91,7 +93,8 @@ LoopPlace LoopNest::place_of(uint32_t loop) const {
 }
 
 void LoopNest::apply(const Directive &d) {
-  apply(d, d.as<Grid>() ? legal(d).accumulators : std::vector<Buf>());
+  bool accumulates = d.as<Grid>() || d.as<PrivateBins>();
+  apply(d, accumulates ? legal(d).accumulators : std::vector<Buf>());
 }
 
 void LoopNest::apply(const Directive &d, const std::vector<Buf> &accumulators) {

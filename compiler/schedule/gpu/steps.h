@@ -15,6 +15,10 @@ void order_loops(LoopNest &nest, const Target &target);
 ///     for i: s += x[i]   →   for b in grid: for k in block: part += x[k];  … s += parts[0]
 void rfactor_sums(LoopNest &nest, const Target &target);
 
+/// Gives blocks of threads copies of the arrays in which they accumulate.
+///     for i: h[x[i]] += 1   →   if h_0 <= 8192: for b in grid: own[…] = 0; … h[s] += own[s]  else: …
+void privatize_bins(LoopNest &nest, const Target &target);
+
 /// Launches loops whose iterations may run in any order: the outermost such loop on each path, with the loops
 /// that are all of it, up to three. Loops around them run on the host. Threads of a warp share loops in them
 /// that access memory in order. What remains runs in one thread, or in one warp.

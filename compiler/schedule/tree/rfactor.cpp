@@ -2,7 +2,6 @@
 #include "schedule/tree/rfactor.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "analysis/gpu/combined_values.h"
 #include "ir/accumulation.h"
@@ -12,6 +11,7 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
+#include "schedule/tree/flat_loops.h"
 #include "schedule/tree/perfect_nest.h"
 #include "transform/copy.h"
 
@@ -25,28 +25,6 @@ constexpr int64_t radix_bits = 4, radix = int64_t{1} << radix_bits;
 /// Levels for 2^46 iterations.
 constexpr int64_t most_levels = 9;
 constexpr int64_t threads_of_level = 32;  // chosen
-
-/// Returns the value that changes no result of the operation.
-Expr identity_of(BinOp op, DType t) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  auto all_bits = [&] {
-    return constant({t, bit_width(t) == 64 ? ~uint64_t{0} : (uint64_t{1} << bit_width(t)) - 1});
-  };
-  uint64_t sign = uint64_t{1} << (bit_width(t) - 1);
-  switch (op) {
-    case BinOp::mul: return is_float(t) ? const_float(t, 1.0) : constant({t, 1});
-    case BinOp::min:
-      if (is_float(t)) return const_float(t, infinity);
-      return is_signed_int(t) ? constant({t, sign - 1}) : all_bits();
-    case BinOp::max:
-      if (is_float(t)) return const_float(t, -infinity);
-      return constant({t, is_signed_int(t) ? sign : 0});
-    case BinOp::bit_and: return all_bits();
-    case BinOp::bit_or:
-    case BinOp::bit_xor: return constant({t, 0});
-    default: return is_float(t) ? const_float(t, -0.0) : constant({t, 0});
-  }
-}
 
 Sym iterator(const char *name) { return make_sym(SymKind::iter, DType::i64, name); }
 Sym local(const char *name) { return make_sym(SymKind::local, DType::i64, name); }
@@ -81,11 +59,7 @@ class Rfactor {
 
  private:
   /// Memory has a size that follows from the call, so it cannot name locals.
-  Expr iterations() const {
-    Expr out = const_int(1);
-    for (const For *n : loops_) out = mul(out, trips_of(*n));
-    return out;
-  }
+  Expr iterations() const { return iterations_of(loops_); }
   static Expr blocks_of(const Expr &count) {
     return binary(BinOp::floor_div, add(count, const_int(sum_block - 1)), const_int(sum_block));
   }
@@ -130,22 +104,13 @@ class Rfactor {
 
   /// Returns iteration k of all loops, which accumulates in the cells.
   Stmt body(const Sym &k) const {
-    Substitution with;
-    Expr rest = kw::ref(k);
-    for (size_t d = loops_.size(); d-- > 0;) {
-      const For &n = *loops_[d];
-      Expr trips = trips_of(n), number = d ? binary(BinOp::floor_mod, rest, trips) : rest;
-      with.values[n.iter.get()] = add(n.lo, mul(number, const_int(n.step)));
-      with.loops[n.iter.get()] = d ? std::vector<Sym>{} : std::vector<Sym>{k};
-      if (d) rest = binary(BinOp::floor_div, rest, trips);
-    }
     auto cell_of = [&](const Buf &b, const std::vector<Expr> &index) -> Buf {
       for (size_t i = 0; i < cells_.size(); ++i)
         if (value(i).cell == b && equal(value(i).place, index)) return cells_[i];
       return {};
     };
     Stmt one = rewrite(
-        innermost_body(),
+        innermost_body(loops_, loc_),
         [&](const Load &n, const Expr &e) {
           Buf cell = cell_of(n.buf, n.index);
           return cell ? load(cell, {}, e.loc()) : e;
@@ -154,20 +119,8 @@ class Rfactor {
           Buf cell = cell_of(n.buf, n.index);
           return cell ? store(cell, {}, n.value, s.loc(), n.order) : s;
         });
-    return copy_of(one, std::move(with));
+    return flat_iteration(loops_, k, one);
   }
-  /// Returns the body of the innermost loop, with the names of values between the loops.
-  Stmt innermost_body() const {
-    Stmt out = loops_.back()->body;
-    for (size_t d = loops_.size() - 1; d-- > 0;) {
-      std::vector<const Let *> names;
-      for (const Stmt *s = &loops_[d]->body; as<Let>(*s); s = &as<Let>(*s)->body)
-        names.push_back(as<Let>(*s));
-      for (size_t i = names.size(); i-- > 0;) out = let(names[i]->sym, names[i]->value, out, loc_);
-    }
-    return out;
-  }
-
   /// for level: for g in grid: parts[16^(level + 1) g] = the combination of 16 parts, 16^level apart
   Stmt combine_parts() const {
     Sym level = iterator("level"), distance = local("distance"), g = iterator("g");

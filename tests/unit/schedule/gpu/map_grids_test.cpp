@@ -28,10 +28,10 @@ Func scheduled(std::string_view lines) {
 std::string launched(std::string_view lines) {
   std::vector<std::string> out;
   walk(scheduled(lines).body, [&](const For &n, const Stmt &) {
-    if (n.kind == ForKind::block) out.push_back(cat("team ", n.iter->name));
-    if (n.kind != ForKind::grid) return;
     std::string atomics;
     for (const Buf &b : n.atomics) atomics += cat("(", b->sym->name, ")");
+    if (n.kind == ForKind::block) out.push_back(cat("team ", n.iter->name, atomics));
+    if (n.kind != ForKind::grid) return;
     std::string vector = n.how.vector_width ? cat("x", n.how.vector_width) : "";
     out.push_back(
         cat(n.iter->name, "/", n.how.per_block / std::max(1u, n.how.vector_width), vector, atomics));
@@ -102,10 +102,13 @@ TEST(MapGrids, one_team_executes_what_is_not_launched) {
 }
 
 TEST(MapGrids, accumulations_whose_order_is_free_become_atomic_operations) {
-  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  w[int64(v[i])] += 1"), "i/256(w)");
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  w[int64(v[i])] += 1"),
+            "b/1(w) team s team k(w_own) team s i/256(w)");
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    w[int64(a[i, j])] += 1"),
-      "i/1(w) j/128(w)");
+      "b/1(w) team s team k(w_own) team s i/1(w) j/128(w)");
+  // one block needs no copy
+  EXPECT_EQ(launched("for i in range(4096):\n  w[int64(v[i])] += 1"), "i/256(w)");
   // the order of a sum of floats is fixed
   EXPECT_EQ(launched("for i in range(w.shape[0]):\n  v[w[i]] += 1.0"), "");
   // what the loop accumulates it also reads

@@ -1,0 +1,45 @@
+// The innermost iterator is the remainder of a division by its trip count, the next one that of the quotient.
+#include "schedule/tree/flat_loops.h"
+
+#include "ir/build.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+
+namespace kw {
+
+Expr iterations_of(const std::vector<const For *> &loops) {
+  Expr out = const_int(1);
+  for (const For *n : loops) out = mul(out, trips_of(*n));
+  return out;
+}
+
+Stmt innermost_body(const std::vector<const For *> &loops, Loc loc) {
+  Stmt out = loops.back()->body;
+  for (size_t d = loops.size() - 1; d-- > 0;) {
+    std::vector<const Let *> names;
+    for (const Stmt *s = &loops[d]->body; as<Let>(*s); s = &as<Let>(*s)->body) names.push_back(as<Let>(*s));
+    for (size_t i = names.size(); i-- > 0;) out = let(names[i]->sym, names[i]->value, out, loc);
+  }
+  return out;
+}
+
+Stmt flat_iteration(const std::vector<const For *> &loops, const Sym &k, const Stmt &body) {
+  Substitution with;
+  Expr rest = kw::ref(k);
+  for (size_t d = loops.size(); d-- > 0;) {
+    const For &n = *loops[d];
+    Expr trips = trips_of(n), number = d ? binary(BinOp::floor_mod, rest, trips) : rest;
+    with.values[n.iter.get()] = add(n.lo, mul(number, const_int(n.step)));
+    with.loops[n.iter.get()] = d ? std::vector<Sym>{} : std::vector<Sym>{k};
+    if (d) rest = binary(BinOp::floor_div, rest, trips);
+  }
+  return copy_of(body, std::move(with));
+}
+
+Stmt loop_over(const Sym &iter, Expr lo, Expr hi, ForKind kind, LoopPlan how, LoopId id, Stmt body, Loc loc) {
+  For out{iter, std::move(lo), std::move(hi), 1, kind, Hint::none, how, std::move(body)};
+  out.id = id;
+  return for_loop(std::move(out), loc);
+}
+
+}  // namespace kw
