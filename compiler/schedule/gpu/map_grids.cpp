@@ -20,6 +20,9 @@ namespace {
 /// Threads of a block. Chosen: eight and four warps; a multiprocessor holds 2,048 threads in 32 blocks or
 /// fewer.
 constexpr int64_t threads_of_line = 256, threads_of_row = 128;
+/// Threads of a block whose threads each execute a loop. Chosen: a warp, so that 4,096 columns have work for
+/// as many multiprocessors as there are; each of them holds 32 blocks.
+constexpr int64_t threads_of_column = warp_threads;
 
 /// A loop that surely does not fill a warp does not pay for a launch of its own.
 bool is_surely_small(const For &n) {
@@ -99,6 +102,15 @@ std::vector<Sym> loops_of_launch(const LoopNest &nest, const Sym &outer) {
     iter = row ? row->iter : Sym{};
   }
   return out;
+}
+
+/// Returns the threads of a block of a launch without teams.
+int64_t threads_of_launch(const LoopNest &nest, const std::vector<Sym> &loops) {
+  if (loops.size() > 1) return threads_of_row;
+  bool has_long_loop = false;
+  walk(nest.nest().loops[*find_loop(nest.nest(), loops[0])].loop->body,
+       [&](const For &n, const Stmt &) { has_long_loop |= !is_surely_small(n); });
+  return has_long_loop ? threads_of_column : threads_of_line;
 }
 
 /// Launches the loops; the innermost one in blocks of `per_block` iterations, or of so many vectors.
@@ -216,7 +228,7 @@ void map_grids(LoopNest &nest, const Target &target) {
       apply_grids(nest, loops, teams_of_block);
       for (const Sym &iter : shared) nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
     } else {
-      apply_grids(nest, loops, loops.size() == 1 ? threads_of_line : threads_of_row, true);
+      apply_grids(nest, loops, threads_of_launch(nest, loops), true);
     }
   }
   for (const Sym &iter : loops_for_one_team(nest))

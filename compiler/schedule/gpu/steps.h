@@ -26,4 +26,8 @@ void privatize_bins(LoopNest &nest, const Target &target);
 ///     for i: h[x[i]] += 1         →   for i in grid(per_block=256, atomics=(h,)): h[x[i]] += 1
 void map_grids(LoopNest &nest, const Target &target);
 
+/// Unrolls sums of a thread, so that it waits for several loads at once.
+///     for j in grid: for i: s += x[i, j]   →   for j in grid: for i in unroll(unroll=8): s += x[i, j]
+void unroll_loads(LoopNest &nest, const Target &target);
+
 }  // namespace kw
