@@ -21,6 +21,7 @@
 #include "schedule/tree/private_bins.h"
 #include "schedule/tree/rfactor.h"
 #include "schedule/tree/simplify_under_bounds.h"
+#include "schedule/tree/staged_rows.h"
 #include "schedule/tree/staged_tiles.h"
 #include "support/text.h"
 #include "transform/copy.h"
@@ -168,9 +169,10 @@ class Apply {
     return {{staged_tiles(outer, inner, buffers, teams_for_tiles(buffers), s.loc())}};
   }
   template <class D>
-    requires std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins>
+    requires(rewrites_for_gpu<D> && !std::is_same_v<D, Stage>)
   StatementList in_place_of(const Stmt &s, const D &) const {
     const For whole = *as<For>(with_own(s, scalars_of_iterations()));
+    if constexpr (std::is_same_v<D, StageRows>) return {{staged_rows(whole, s.loc())}};
     std::vector<const For *> loops = loops_of_reduction(whole);
     if constexpr (std::is_same_v<D, Rfactor>) return {{rfactored(loops, s.loc())}};
     return {{with_private_bins(loops, accumulators_.at(0), s.loc())}};

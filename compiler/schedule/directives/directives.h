@@ -173,6 +173,12 @@ struct Stage {
   static constexpr std::string_view name = "stage";
   uint32_t loop = 0;
 };
+/// stage_rows LOOP: launches a loop over rows on a GPU, 32 for each team, whose threads each go through a row
+/// in its order; copies tiles of the rows to and from memory that the team shares.
+struct StageRows {
+  static constexpr std::string_view name = "stage_rows";
+  uint32_t loop = 0;
+};
 /// private_bins LOOP: launches a loop, and gives each block a copy of what its threads accumulate in, if that
 /// fits the memory that they share.
 struct PrivateBins {
@@ -192,22 +198,26 @@ struct Rfactor {
   uint32_t loop = 0;
 };
 
-using AnyDirective = std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse,
-                                  Distribute, Peel, SplitIndexSet, Privatize, Contract, Expand,
-                                  ReplaceWithScalar, SetTail, Stream, Prefetch, Transpose, AssumeRows,
-                                  Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, Specialize>;
+using AnyDirective =
+    std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
+                 SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
+                 Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, StageRows,
+                 Specialize>;
+
+/// Whether a directive, by its loop alone, makes other loops of a loop for a GPU.
+template <class D>
+inline constexpr bool rewrites_for_gpu = std::is_same_v<D, Stage> || std::is_same_v<D, Rfactor> ||
+                                         std::is_same_v<D, PrivateBins> || std::is_same_v<D, StageRows>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>
 inline constexpr bool names_loop_only =
-    std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> || std::is_same_v<D, Transpose> ||
-    std::is_same_v<D, Flatten> || std::is_same_v<D, Collapse> || std::is_same_v<D, Stage> ||
-    std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins>;
+    rewrites_for_gpu<D> || std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> ||
+    std::is_same_v<D, Transpose> || std::is_same_v<D, Flatten> || std::is_same_v<D, Collapse>;
 
 /// Whether a directive sets fields of the plan of a loop and changes nothing else.
 template <class D>
-inline constexpr bool sets_plan = (names_loop_only<D> && !std::is_same_v<D, Rfactor> &&
-                                   !std::is_same_v<D, Stage> && !std::is_same_v<D, PrivateBins>) ||
+inline constexpr bool sets_plan = (names_loop_only<D> && !rewrites_for_gpu<D>) ||
                                   std::is_same_v<D, SetTail> || std::is_same_v<D, AssumeRows>;
 
 /// One step of a schedule.

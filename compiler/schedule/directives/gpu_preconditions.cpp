@@ -12,6 +12,7 @@
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/tree/rfactor.h"
+#include "schedule/tree/staged_rows.h"
 #include "schedule/tree/staged_tiles.h"
 
 namespace kw {
@@ -118,6 +119,15 @@ std::string_view why_not_flat(const Func &f, const Nest &nest, uint32_t loop) {
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d) {
   if (std::string_view why = why_not_flat(f, nest, d.loop); !why.empty()) return why;
   return CombinedValues(*nest.loops[d.loop].loop).accumulators.empty() ? "it reduces nothing" : "";
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d) {
+  const For &n = *nest.loops[d.loop].loop;
+  if (!holds_serial_loops_alone(n)) return has_kind;
+  size_t grids = 0;
+  for (const For *around : loops_around(nest, d.loop)) grids += around && around->kind == ForKind::grid;
+  if (grids > 2 || !launchable_loops(f).count(&n)) return unknown_bounds;
+  return teams_for_rows(n) ? "" : "no loop in it goes through a row that can be copied";
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d) {

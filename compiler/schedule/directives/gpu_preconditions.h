@@ -7,9 +7,7 @@
 namespace kw {
 
 template <class D>
-inline constexpr bool is_for_gpus =
-    std::is_same_v<D, Grid> || std::is_same_v<D, Team> || std::is_same_v<D, Stage> ||
-    std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins>;
+inline constexpr bool is_for_gpus = rewrites_for_gpu<D> || std::is_same_v<D, Grid> || std::is_same_v<D, Team>;
 
 /// Return why a directive does not fit the tree, as a phrase for users; "" if it does.
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d);
@@ -17,5 +15,6 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d);
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d);
 
 }  // namespace kw

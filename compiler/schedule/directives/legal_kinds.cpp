@@ -221,6 +221,11 @@ Verdict legal_stage(const Func &f, const Nest &nest, const Stage &d, const LoopP
   return legal_apart(f, nest, *find_loop(nest, as<For>(inner.at)->iter), inner, shown);
 }
 
+Verdict legal_stage_rows(const Func &f, const Nest &nest, const StageRows &d, const LoopPlace &place,
+                         bool shown) {
+  return legal_apart(f, nest, d.loop, place, shown);
+}
+
 /// Returns the loops of a reduction in their places, outermost first.
 static std::vector<LoopPlace> flat_places(const LoopPlace &place) {
   std::vector<LoopPlace> out;

@@ -24,6 +24,8 @@ Verdict legal_team(const Func &f, const Nest &nest, const Team &d, const LoopPla
 /// The two loops share nothing.
 Verdict legal_stage(const Func &f, const Nest &nest, const Stage &d, const LoopPlace &place, bool shown);
 /// The same of all loops of the reduction.
+Verdict legal_stage_rows(const Func &f, const Nest &nest, const StageRows &d, const LoopPlace &place,
+                         bool shown);
 Verdict legal_private_bins(const Func &f, const Nest &nest, const PrivateBins &d, const LoopPlace &place,
                            bool shown);
 Verdict legal_rfactor(const Func &f, const Nest &nest, const Rfactor &d, const LoopPlace &place, bool shown);

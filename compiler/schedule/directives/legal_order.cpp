@@ -39,10 +39,9 @@ class OrderChecker {
         sets_plan<D> || std::is_same_v<D, Split> || std::is_same_v<D, Unroll> || std::is_same_v<D, Peel> ||
         std::is_same_v<D, SplitIndexSet> || std::is_same_v<D, Privatize> || std::is_same_v<D, Contract> ||
         std::is_same_v<D, Expand> || std::is_same_v<D, ReplaceWithScalar> || std::is_same_v<D, Specialize>;
-    constexpr bool has_rule_of_its_own = std::is_same_v<D, Parallel> || std::is_same_v<D, Vectorize> ||
-                                         std::is_same_v<D, Grid> || std::is_same_v<D, Team> ||
-                                         std::is_same_v<D, Rfactor> || std::is_same_v<D, Stage> ||
-                                         std::is_same_v<D, PrivateBins>;
+    constexpr bool has_rule_of_its_own = rewrites_for_gpu<D> || std::is_same_v<D, Parallel> ||
+                                         std::is_same_v<D, Vectorize> || std::is_same_v<D, Grid> ||
+                                         std::is_same_v<D, Team>;
     static_assert(keeps_order || has_rule_of_its_own, "a directive without a rule on dependences");
     return {};
   }

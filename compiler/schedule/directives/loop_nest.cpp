@@ -74,6 +74,8 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
   if (const Team *t = d.as<Team>()) return legal_team(f_, nest(), *t, place_of(t->loop), shown);
   if (const Stage *t = d.as<Stage>()) return legal_stage(f_, nest(), *t, place_of(t->loop), shown);
   if (const Rfactor *r = d.as<Rfactor>()) return legal_rfactor(f_, nest(), *r, place_of(r->loop), shown);
+  if (const StageRows *t = d.as<StageRows>())
+    return legal_stage_rows(f_, nest(), *t, place_of(t->loop), shown);
   if (const PrivateBins *p = d.as<PrivateBins>())
     return legal_private_bins(f_, nest(), *p, place_of(p->loop), shown);
   if (const Vectorize *v = d.as<Vectorize>())

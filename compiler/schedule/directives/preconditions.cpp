@@ -49,9 +49,11 @@ constexpr Effect effect_of(const Parallel &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Vectorize &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Grid &) { return {.only_marks = true}; }
 constexpr Effect effect_of(const Team &) { return {.only_marks = true}; }
-constexpr Effect effect_of(const Stage &) { return {.only_marks = true, .copies = true}; }
-constexpr Effect effect_of(const PrivateBins &) { return {.only_marks = true, .copies = true}; }
-constexpr Effect effect_of(const Rfactor &) { return {.only_marks = true, .copies = true}; }
+template <class D>
+  requires rewrites_for_gpu<D>
+constexpr Effect effect_of(const D &) {
+  return {.only_marks = true, .copies = true};
+}
 constexpr Effect effect_of(const Specialize &) {
   return {.takes_breaks = true, .takes_continues = true, .copies = true};
 }

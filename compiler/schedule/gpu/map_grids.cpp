@@ -12,6 +12,7 @@
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "schedule/gpu/teams.h"
+#include "schedule/tree/carried_values.h"
 
 namespace kw {
 
@@ -157,6 +158,27 @@ bool stage_tiles(LoopNest &nest, const std::vector<Sym> &loops) {
   return true;
 }
 
+/// Launches a loop in whose rows threads would each go their own way. Returns whether it does.
+bool stage_rows(LoopNest &nest, const std::vector<Sym> &loops) {
+  LoopNest trial = nest;
+  auto number = [&](const Sym &iter) { return *find_loop(trial.nest(), iter); };
+  for (uint32_t l : loops_in(nest.nest(), number(loops.back())))
+    if (const For *n = nest.nest().loops[l].loop; n && is_surely_small(*n)) return false;
+  for (size_t i = 0; i + 1 < loops.size(); ++i)
+    if (!trial.try_apply(Grid{number(loops[i]), 1}).ok()) return false;
+  // What an iteration hands to the next by memory would be no copy of a row.
+  std::vector<std::pair<Sym, Buf>> carried;
+  for (uint32_t l : loops_in(trial.nest(), number(loops.back())))
+    if (const For *n = trial.nest().loops[l].loop)
+      for (const CarriedValue &v : carried_values(*n)) carried.emplace_back(n->iter, v.buf);
+  for (const auto &[iter, buf] : carried)
+    if (auto loop = find_loop(trial.nest(), iter)) trial.try_apply(ReplaceWithScalar{buf, *loop});
+  auto rows = find_loop(trial.nest(), loops.back());
+  if (!rows || !trial.try_apply(StageRows{*rows}).ok()) return false;
+  nest = trial;
+  return true;
+}
+
 /// Returns the loops that teams would share in a launch of these loops.
 std::vector<Sym> loops_of_teams(const LoopNest &nest, const std::vector<Sym> &loops) {
   LoopNest trial = nest;
@@ -227,7 +249,7 @@ void map_grids(LoopNest &nest, const Target &target) {
       if (loops.size() == 1 && !launch_few_rows(nest, loops[0], shared)) continue;
       apply_grids(nest, loops, teams_of_block);
       for (const Sym &iter : shared) nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
-    } else {
+    } else if (!stage_rows(nest, loops)) {
       apply_grids(nest, loops, threads_of_launch(nest, loops), true);
     }
   }

@@ -94,14 +94,14 @@ TEST(MapGrids, a_team_shares_what_lies_in_a_row) {
             "i/1 team j i/8 team j");
   // a short row stays with one thread
   EXPECT_EQ(launched("for i in range(v.shape[0]):\n  for j in range(16):\n    v[i] += a[i, j]"), "i/256");
-  // elements that iterations share, other ones than their own
+  // elements that iterations share, other ones than their own: each thread has a row, of which a team copies
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(1, a.shape[1]):\n"
                      "    a[i, j] += a[i, j - 1]"),
-            "i/32");
+            "i0/8 team t team k team t team k");
   EXPECT_EQ(
       launched(
           "for i in range(a.shape[0]):\n  for j in range(a.shape[1] // 2):\n    a[i, j // 2] += b[i, j]"),
-      "i/32");
+      "i0/8 team k team t");
 }
 
 TEST(MapGrids, loops_that_stay_serial_run_on_the_host) {

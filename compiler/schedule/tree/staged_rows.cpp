@@ -1,0 +1,339 @@
+// Cuts the body into loops over columns and what stands between them. Each part becomes block loops, between
+// which scalars of a row lie in arrays.
+#include "schedule/tree/staged_rows.h"
+
+#include <algorithm>
+
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/limits.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "transform/copy.h"
+
+namespace kw {
+
+namespace {
+
+constexpr int64_t side = warp_threads;
+/// Iterations of a copy that are written out, so that a thread waits for several loads at once. Chosen.
+constexpr uint32_t loads_at_once = 8;
+
+Sym iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
+Sym local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }
+
+bool is_iterator(const Expr &e, const Sym &s) {
+  const Ref *n = as<Ref>(e);
+  return n && n->sym == s;
+}
+
+/// An array whose elements a loop over columns accesses at one place, [.., i, .., j].
+struct RowAccess {
+  Buf buf;
+  std::vector<Expr> index;
+  bool is_loaded = false, is_stored = false;
+};
+
+/// A part of the body: a loop over columns, or statements between two such loops.
+struct Part {
+  const For *columns = nullptr;
+  std::vector<Stmt> statements{};
+  std::vector<RowAccess> rows{};
+};
+
+/// The body of a loop over rows, or nothing that fits.
+class RowBody {
+ public:
+  explicit RowBody(const For &rows) : rows_(rows) {
+    parts_.emplace_back();
+    block(rows.body);
+    bool goes_along =
+        std::any_of(parts_.begin(), parts_.end(), [](const Part &p) { return !p.rows.empty(); });
+    fits_ = fits_ && goes_along && rows.step == 1;
+  }
+
+  bool fits() const { return fits_; }
+  const std::vector<Part> &parts() const { return parts_; }
+  const std::vector<Buf> &cells() const { return cells_; }
+  /// Values of the whole row, without loads.
+  const std::vector<const Let *> &names() const { return names_; }
+
+ private:
+  void block(const Stmt &root) {
+    for_each_in_block(root, [&](const Stmt &s) { statement(s); });
+  }
+  void statement(const Stmt &s) {
+    if (as<Seq>(s)) return;  // its items come by themselves
+    if (const Alloc *n = as<Alloc>(s)) {
+      fits_ = fits_ && n->buf->space == Space::registers && n->buf->rank() == 0;
+      cells_.push_back(n->buf);
+      if (n->fill != Fill::none)
+        parts_.back().statements.push_back(store(n->buf, {}, constant({n->buf->dtype, 0}), s.loc()));
+    } else if (const Let *name = as<Let>(s)) {
+      fits_ = fits_ && !has_load(name->value);
+      names_.push_back(name);
+    } else if (const For *loop = as<For>(s)) {
+      columns(*loop);
+    } else {
+      fits_ = fits_ && is_simple(s);
+      parts_.back().statements.push_back(s);
+    }
+  }
+  static bool is_simple(const Stmt &s) {
+    bool simple = true;
+    walk(
+        s, [&](const For &, const Stmt &) { simple = false; },
+        [&](const While &, const Stmt &) { simple = false; },
+        [&](const Jump &, const Stmt &) { simple = false; },
+        [&](const Check &, const Stmt &) { simple = false; },
+        [&](const Alloc &n, const Stmt &) { simple = simple && n.buf->rank() == 0; });
+    return simple;
+  }
+  void columns(const For &n) {
+    bool is_fixed = !has_load(n.lo) && !has_load(n.hi);
+    for (const Expr &bound : {n.lo, n.hi})
+      walk(bound, [&](const Ref &r, const Expr &) {
+        is_fixed = is_fixed && r.sym != rows_.iter &&
+                   std::none_of(names_.begin(), names_.end(), [&](auto *l) { return l->sym == r.sym; });
+      });
+    fits_ = fits_ && is_fixed && n.step == 1 && n.kind == ForKind::serial && is_simple(n.body);
+    if (!fits_) return;
+    parts_.push_back({&n, {}, rows_of(n)});
+    parts_.emplace_back();
+  }
+
+  /// Returns the arrays of which a loop can work on copies of rows: where an iteration stores, it always
+  /// does, and what it loads exists in every iteration.
+  std::vector<RowAccess> rows_of(const For &n) const {
+    std::vector<RowAccess> out;
+    std::unordered_set<const BufNode *> refused;
+    auto note = [&](const Buf &b, const std::vector<Expr> &index, bool RowAccess::*how) {
+      if (b->space == Space::registers) return;
+      if (b->space == Space::constant || !is_place(index, n.iter)) refused.insert(b.get());
+      auto known = std::find_if(out.begin(), out.end(), [&](const RowAccess &r) { return r.buf == b; });
+      if (known == out.end()) known = out.insert(out.end(), {b, index});
+      (*known).*how = true;
+      if (!equal(known->index, index)) refused.insert(b.get());
+    };
+    auto refuse = [&](const Expr &e) {
+      walk(e, [&](const Load &l, const Expr &) { refused.insert(l.buf.get()); });
+    };
+    walk(
+        n.body, [&](const Store &s, const Stmt &) { note(s.buf, s.index, &RowAccess::is_stored); },
+        [&](const If &i, const Stmt &) {
+          for (const Stmt &side : {i.yes, i.no}) {
+            if (!side) continue;
+            for_each_evaluated(side, refuse);
+            walk(side, [&](const Store &s, const Stmt &) { refused.insert(s.buf.get()); });
+          }
+        },
+        [&](const Select &s, const Expr &) { refuse(s.yes), refuse(s.no); },
+        [&](const Logic &l, const Expr &) { refuse(l.b); });
+    for_each_evaluated(n.body, [&](const Expr &root) {
+      walk(root, [&](const Load &l, const Expr &) { note(l.buf, l.index, &RowAccess::is_loaded); });
+    });
+    std::erase_if(out, [&](const RowAccess &r) { return refused.count(r.buf.get()); });
+    return out;
+  }
+  /// Returns whether subscripts are one row and one column, the last, and else the same in all iterations.
+  bool is_place(const std::vector<Expr> &index, const Sym &column) const {
+    if (index.empty() || !is_iterator(index.back(), column)) return false;
+    int row_count = 0;
+    bool fits = true;
+    for (size_t d = 0; d + 1 < index.size(); ++d) {
+      bool is_row = is_iterator(index[d], rows_.iter);
+      row_count += is_row;
+      walk(index[d],
+           [&](const Ref &r, const Expr &) { fits = fits && (is_row || r.sym->kind != SymKind::local); });
+      fits = fits && (is_row || (!mentions(index[d], rows_.iter) && !mentions(index[d], column)));
+      fits = fits && !has_load(index[d]);
+    }
+    return fits && row_count == 1;
+  }
+
+  const For &rows_;
+  bool fits_ = true;
+  std::vector<Part> parts_;
+  std::vector<Buf> cells_;
+  std::vector<const Let *> names_;
+};
+
+int64_t shared_bytes_of(const RowBody &body) {
+  int64_t bytes = 0;
+  std::unordered_set<const BufNode *> seen;
+  for (const Buf &cell : body.cells()) bytes += side * static_cast<int64_t>(item_size(cell->dtype));
+  for (const Part &p : body.parts())
+    for (const RowAccess &r : p.rows)
+      if (seen.insert(r.buf.get()).second)
+        bytes += side * (side + 1) * static_cast<int64_t>(item_size(r.buf->dtype));
+  return bytes;
+}
+
+/// Builds the block loops of a team.
+class RowBuilder {
+ public:
+  RowBuilder(const For &rows, const Loc &loc) : rows_(rows), loc_(loc), body_(rows) {
+    for (const Buf &cell : body_.cells())
+      arrays_.push_back(shared(cell, cell->sym->name + "_of_rows", {const_int(side)}));
+    for (const Part &p : body_.parts())
+      for (const RowAccess &r : p.rows)
+        if (!tile_of(r.buf))
+          // One more column: the elements of a column then lie in different banks.
+          tiles_.push_back(
+              {r.buf, shared(r.buf, r.buf->sym->name + "_tile", {const_int(side), const_int(side + 1)})});
+  }
+
+  Stmt run(int64_t teams) const {
+    std::vector<Stmt> statements;
+    for (const Part &p : body_.parts()) {
+      if (p.columns)
+        statements.push_back(columns(p));
+      else if (!p.statements.empty())
+        statements.push_back(each_row(seq(p.statements, loc_)));
+    }
+    Stmt out = seq(std::move(statements), loc_);
+    for (const Buf &array : arrays_) out = alloc(array, Fill::none, out, loc_);
+    for (const auto &[buf, tile] : tiles_) out = alloc(tile, Fill::none, out, loc_);
+    out = let(first_, add(rows_.lo, mul(kw::ref(number_), const_int(side))), out, loc_);
+    Expr count = binary(BinOp::floor_div, add(trips_of(rows_), const_int(side - 1)), const_int(side));
+    For grid{number_, const_int(0), count, 1, ForKind::grid, Hint::none, {}, std::move(out)};
+    grid.how.per_block = static_cast<uint32_t>(teams), grid.id = rows_.id;
+    return for_loop(std::move(grid), loc_);
+  }
+
+ private:
+  static Buf shared(const Buf &like, const std::string &name, std::vector<Expr> extents) {
+    return make_buf(make_sym(SymKind::buffer, like->dtype, name), std::move(extents), Space::stack);
+  }
+  Buf tile_of(const Buf &b) const {
+    auto found = std::find_if(tiles_.begin(), tiles_.end(), [&](const auto &t) { return t.first == b; });
+    return found == tiles_.end() ? Buf{} : found->second;
+  }
+
+  Stmt block_loop(const Sym &iter, int64_t count, uint32_t unroll, LoopId id, Stmt body) const {
+    For out{iter, const_int(0), const_int(count), 1, ForKind::block, Hint::none, {}, std::move(body)};
+    out.how.threads = static_cast<uint32_t>(warp_threads), out.how.unroll = unroll, out.id = id;
+    return for_loop(std::move(out), loc_);
+  }
+
+  /// Executes statements for each row of the team, with the scalars of the row.
+  ///     for t in block: i = first + t; if i < hi: s = sums[t]; …; sums[t] = s
+  Stmt each_row(const Stmt &body, const Sym &t = iterator("t")) const {
+    Substitution with;
+    Sym i = local(rows_.iter->name);
+    with.values[rows_.iter.get()] = kw::ref(i);
+    std::vector<Buf> own;
+    std::vector<size_t> used;
+    for (size_t c = 0; c < arrays_.size(); ++c) {
+      if (!mentions_cell(body, body_.cells()[c])) continue;
+      const Buf &cell = body_.cells()[c];
+      used.push_back(c);
+      own.push_back(make_buf(make_sym(SymKind::buffer, cell->dtype, cell->sym->name), {}, Space::registers));
+      with.buffers[cell.get()] = own.back();
+    }
+    Stmt named = body;
+    for (size_t n = body_.names().size(); n-- > 0;)
+      named = let(body_.names()[n]->sym, body_.names()[n]->value, named, loc_);
+    std::vector<Stmt> statements;
+    for (size_t k = 0; k < used.size(); ++k)
+      statements.push_back(store(own[k], {}, load(arrays_[used[k]], {kw::ref(t)}), loc_));
+    statements.push_back(copy_of(named, std::move(with)));
+    for (size_t k = 0; k < used.size(); ++k)
+      statements.push_back(store(arrays_[used[k]], {kw::ref(t)}, load(own[k], {}), loc_));
+    Stmt out = seq(std::move(statements), loc_);
+    for (const Buf &cell : own) out = alloc(cell, Fill::none, out, loc_);
+    out = if_else(binary(BinOp::lt, kw::ref(i), rows_.hi), std::move(out), {}, loc_);
+    return block_loop(t, side, 0, rows_.id, let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_));
+  }
+  static bool mentions_cell(const Stmt &s, const Buf &cell) {
+    bool found = false;
+    walk(s, [&](const Store &n, const Stmt &) { found = found || n.buf == cell; });
+    for_each_evaluated(s, [&](const Expr &root) {
+      walk(root, [&](const Load &n, const Expr &) { found = found || n.buf == cell; });
+    });
+    return found;
+  }
+
+  /// for j0: copies in, 32 columns of each row, copies out
+  Stmt columns(const Part &p) const {
+    const For &n = *p.columns;
+    Sym number = iterator(n.iter->name + "0"), first = local("first_" + n.iter->name), t = iterator("t");
+    For piece = n;
+    piece.lo = kw::ref(first);
+    piece.hi = binary(BinOp::min, n.hi, add(kw::ref(first), const_int(side)));
+    auto staged = [&](const Buf &b) {
+      bool is_row = std::any_of(p.rows.begin(), p.rows.end(), [&](const RowAccess &r) { return r.buf == b; });
+      return is_row ? tile_of(b) : Buf{};
+    };
+    auto place = [&] { return std::vector<Expr>{kw::ref(t), sub(kw::ref(n.iter), kw::ref(first))}; };
+    piece.body = rewrite(
+        n.body,
+        [&](const Load &l, const Expr &e) {
+          Buf tile = staged(l.buf);
+          return tile ? load(tile, place(), e.loc()) : e;
+        },
+        [&](const Store &s, const Stmt &old) {
+          Buf tile = staged(s.buf);
+          return tile ? store(tile, place(), s.value, old.loc(), s.order) : old;
+        });
+    std::vector<Stmt> statements;
+    if (Stmt in = copies(p, first, true)) statements.push_back(in);
+    statements.push_back(each_row(for_loop(std::move(piece), loc_), t));
+    if (Stmt out = copies(p, first, false)) statements.push_back(out);
+    Expr at = add(n.lo, mul(kw::ref(number), const_int(side)));
+    Expr count = binary(BinOp::floor_div, add(trips_of(n), const_int(side - 1)), const_int(side));
+    For out{number,          const_int(0), count, 1,
+            ForKind::serial, Hint::none,   {},    let(first, at, seq(std::move(statements), loc_), loc_)};
+    out.id = n.id;
+    return for_loop(std::move(out), loc_);
+  }
+
+  /// Copies tiles in, or those that are stored out: threads side by side access columns side by side.
+  Stmt copies(const Part &p, const Sym &first, bool in) const {
+    Sym k = iterator("k"), i = local(rows_.iter->name), j = local(p.columns->iter->name);
+    Substitution with;
+    with.values[rows_.iter.get()] = kw::ref(i), with.values[p.columns->iter.get()] = kw::ref(j);
+    Expr row = binary(BinOp::floor_div, kw::ref(k), const_int(side)),
+         column = binary(BinOp::floor_mod, kw::ref(k), const_int(side));
+    std::vector<Stmt> statements;
+    for (const RowAccess &r : p.rows) {
+      if (in ? !r.is_loaded : !r.is_stored) continue;
+      std::vector<Expr> index = r.index;
+      for (Expr &e : index) e = substituted(e, with);
+      Buf tile = tile_of(r.buf);
+      statements.push_back(in ? store(tile, {row, column}, load(r.buf, index), loc_)
+                              : store(r.buf, index, load(tile, {row, column}), loc_));
+    }
+    if (statements.empty()) return {};
+    Expr inside =
+        logic(true, binary(BinOp::lt, kw::ref(i), rows_.hi), binary(BinOp::lt, kw::ref(j), p.columns->hi));
+    Stmt body = if_else(inside, seq(std::move(statements), loc_), {}, loc_);
+    body = let(j, add(kw::ref(first), column), std::move(body), loc_);
+    body = let(i, add(kw::ref(first_), row), std::move(body), loc_);
+    return block_loop(k, side * side, loads_at_once, p.columns->id, std::move(body));
+  }
+
+  const For &rows_;
+  Loc loc_;
+  RowBody body_;
+  std::vector<Buf> arrays_;  ///< of each cell
+  std::vector<std::pair<Buf, Buf>> tiles_;
+  Sym number_ = iterator(rows_.iter->name + "0"), first_ = local("first_" + rows_.iter->name);
+};
+
+}  // namespace
+
+int64_t teams_for_rows(const For &rows) {
+  RowBody body(rows);
+  if (!body.fits()) return 0;
+  int64_t bytes = shared_bytes_of(body), teams = teams_of_block;
+  while (teams && teams * bytes > most_shared_bytes) teams /= 2;
+  return teams;
+}
+
+Stmt staged_rows(const For &rows, const Loc &loc) { return RowBuilder(rows, loc).run(teams_for_rows(rows)); }
+
+}  // namespace kw

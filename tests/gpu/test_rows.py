@@ -1,0 +1,166 @@
+"""Rows that threads go through in their order, by tiles in the memory that a team shares: bits of the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import nvrtc
+import pytest
+from device import Device
+
+import kernelwright as kw
+from kernelwright import float32, output_tensor
+
+SHAPES = [(0, 5), (1, 1), (3, 0), (31, 33), (32, 32), (33, 64), (70, 100), (300, 37), (257, 129)]
+
+
+def running_sum(x, w):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        s = float32(0.0)
+        for j in range(x.shape[1]):
+            s += x[i, j]
+            y[i, j] = s
+    return y
+
+
+def from_the_element_before(x, w):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            if j == 0:
+                y[i, j] = x[i, j]
+            else:
+                y[i, j] = y[i, j - 1] * 0.5 + x[i, j]
+    return y
+
+
+def in_place(x, w):
+    for i in range(x.shape[0]):
+        s = float32(1.0)
+        for j in range(x.shape[1]):
+            s = s * 0.5 + x[i, j]
+            x[i, j] = s + w[j]
+    return x
+
+
+def with_weights(x, w):
+    y = output_tensor((x.shape[0],), x.dtype)
+    for i in range(x.shape[0]):
+        s = w[0] if w.shape[0] > 0 else float32(0.0)
+        for j in range(x.shape[1]):
+            s = s * w[j] + x[i, j]
+        y[i] = s * 2.0
+    return y
+
+
+def two_passes(x, w):
+    y = output_tensor(x.shape, x.dtype)
+    last = output_tensor((x.shape[0],), x.dtype)
+    for i in range(x.shape[0]):
+        s = float32(0.0)
+        for j in range(x.shape[1]):
+            s = s * 0.25 + x[i, j]
+            y[i, j] = s
+        t = s
+        for j in range(x.shape[1]):
+            t = t * 0.5 + y[i, j]
+            y[i, j] = t - s
+        last[i] = t
+    return y, last
+
+
+def some_columns(x, w):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        s = float32(i)
+        for j in range(x.shape[1]):
+            if j < w.shape[0] // 2:
+                s = s + w[j] * x[i, j]
+            y[i, j] = s
+    return y
+
+
+KERNELS = [running_sum, from_the_element_before, in_place, with_weights, two_passes, some_columns]
+STAGED = [k for k in KERNELS if k is not from_the_element_before]
+
+
+def bits(values: Any) -> Any:
+    if isinstance(values, tuple):
+        return tuple(map(bits, values))
+    return (values.numpy() if isinstance(values, kw.Tensor) else values).tobytes()
+
+
+@pytest.mark.parametrize("fp", ["default", "strict"])
+@pytest.mark.parametrize("function", KERNELS, ids=lambda f: f.__name__)
+def test_rows_of_each_shape(function: Callable[..., Any], fp: str, device: Device) -> None:
+    kernel = kw.kernel(fp=fp)(function)
+    for number, shape in enumerate(SHAPES):
+        rng = np.random.default_rng(number)
+        x, w = rng.standard_normal(shape).astype("float32"), rng.standard_normal(shape[1]).astype("float32")
+        device.seed(number)
+        found = kernel(kw.Tensor(x, device="cuda"), kw.Tensor(w, device="cuda"))
+        assert bits(found) == bits(kernel(x, w)), shape
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "int64", "float16", "uint8"])
+def test_types(dtype: str, device: Device) -> None:
+    @kw.kernel
+    def running(x):
+        y = output_tensor(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                y[i, j] = x[i, j]
+                if j > 0:
+                    y[i, j] += y[i, j - 1]
+        return y
+
+    @kw.kernel
+    def shifted(x):
+        y = output_tensor(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            last = x[i, 0]
+            for j in range(x.shape[1]):
+                y[i, j] = x[i, j] - last
+                last = x[i, j]
+        return y
+
+    x = np.random.default_rng(1).integers(0, 9, (67, 45)).astype(dtype)
+    for kernel in (running, shifted):
+        assert bits(kernel(kw.Tensor(x, device="cuda"))) == bits(kernel(x))
+
+
+def test_rows_of_several_dimensions(device: Device) -> None:
+    @kw.kernel
+    def running(x):
+        y = output_tensor(x.shape, x.dtype)
+        for b in range(x.shape[0]):
+            for i in range(x.shape[1]):
+                s = float32(b)
+                for j in range(x.shape[2]):
+                    s = s * 0.5 + x[b, i, j]
+                    y[b, i, j] = s
+        return y
+
+    assert "stage_rows i" in str(running.explain("f32[:, :, :]", device="sm_90"))
+    for shape in ((3, 40, 35), (1, 1, 100), (5, 64, 32)):
+        x = np.random.default_rng(2).standard_normal(shape).astype("float32")
+        assert bits(running(kw.Tensor(x, device="cuda"))) == bits(running(x))
+
+
+@pytest.mark.parametrize("function", STAGED, ids=lambda f: f.__name__)
+def test_they_are_copied_by_tiles(function: Callable[..., Any]) -> None:
+    kernel = kw.kernel(fp="strict")(function)
+    assert "stage_rows i" in str(kernel.explain("f32[:, :]", "f32[:]", device="sm_90"))
+    tile = "y_tile" if function is some_columns else "x_tile"  # only some iterations load x
+    assert tile in kernel.cuda("f32[:, :]", "f32[:]")
+
+
+@pytest.mark.skipif(not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found")
+@pytest.mark.parametrize("device", ["sm_80", "sm_90", "sm_100"])
+def test_nvrtc_accepts_them(device: str) -> None:
+    for function in KERNELS:
+        made = nvrtc.compile_text(kw.kernel(function).cuda("f32[:, :]", "f32[:]", device=device), device)
+        assert made.code == 0 and "0 bytes spill" in made.log, made.log
