@@ -12,6 +12,7 @@
 #include "driver/missed_optimizations.h"
 #include "driver/pipeline.h"
 #include "ir/build.h"
+#include "ir/limits.h"
 #include "ir/match.h"
 #include "ir/print.h"
 #include "ir/walk.h"
@@ -154,7 +155,8 @@ class Explainer {
 
   /// Returns how the schedule runs a loop, "parallel vector", and remarks on it.
   std::pair<std::string, std::string> scheduled(const For &loop) const {
-    const For *threads = nullptr, *lanes = nullptr, *copies = nullptr, *grid = nullptr, *team = nullptr;
+    const For *threads = nullptr, *lanes = nullptr, *copies = nullptr, *grid = nullptr, *team = nullptr,
+              *block = nullptr;
     bool is_left = false;
     LoopId executor = schedule_.executor_of(loop.id);
     Loc at = loop.iter->loc;
@@ -165,7 +167,7 @@ class Explainer {
       if (n.kind == ForKind::unroll) copies = &n;
       if (n.kind == ForKind::parallel) threads = &n;
       if (n.kind == ForKind::grid) grid = &n;
-      if (n.kind == ForKind::block) team = &n;
+      if (n.kind == ForKind::block) (n.how.threads > warp_threads ? block : team) = &n;
       if (n.kind == ForKind::vector || (n.kind == ForKind::parallel && n.how.vector_width)) lanes = &n;
     });
     std::vector<std::string> how, why;
@@ -173,9 +175,12 @@ class Explainer {
     if (threads) how.emplace_back("parallel"), why.emplace_back("on as many threads as its work is worth");
     if (lanes) how.emplace_back("vector"), why.push_back(cat(lanes->how.vector_width, " iterations at once"));
     if (grid) how.emplace_back("grid"), why.push_back(grid_text(*grid));
-    if (team)
-      how.emplace_back("team"),
-          why.push_back(cat("a warp of ", team->how.threads, " threads shares its iterations"));
+    if (team || block) {
+      std::vector<std::string> who;
+      if (team) who.push_back(cat("a warp of ", team->how.threads, " threads"));
+      if (block) who.push_back(cat("a block of ", block->how.threads, " threads"));
+      how.emplace_back("team"), why.push_back(cat(join_text(who, " or "), " shares its iterations"));
+    }
     if (copies && how.empty())
       how.emplace_back("unrolled"), why.push_back(cat(copies->how.unroll, " copies of its body"));
     if (!is_left) how.emplace_back("written out");

@@ -17,6 +17,7 @@ constexpr ScheduleStep steps[] = {
     {"rfactor_sums", rfactor_sums, false},
     {"privatize_bins", privatize_bins, false},
     {"map_grids", map_grids, false},
+    {"stage_chains", stage_chains, false},
     {"scalar_replacement", for_any<scalar_replacement>, false},
     {"unroll_loads", unroll_loads, false},
     {"unroll_hints", for_any<unroll_hinted>, false},  // of loops that no step above has replaced

@@ -21,6 +21,7 @@
 #include "schedule/tree/private_bins.h"
 #include "schedule/tree/rfactor.h"
 #include "schedule/tree/simplify_under_bounds.h"
+#include "schedule/tree/staged_chain.h"
 #include "schedule/tree/staged_rows.h"
 #include "schedule/tree/staged_tiles.h"
 #include "support/text.h"
@@ -171,6 +172,7 @@ class Apply {
   template <class D>
     requires(rewrites_for_gpu<D> && !std::is_same_v<D, Stage>)
   StatementList in_place_of(const Stmt &s, const D &) const {
+    if constexpr (std::is_same_v<D, StageChain>) return {{staged_chain(*as<For>(s), s.loc())}};
     const For whole = *as<For>(with_own(s, scalars_of_iterations()));
     if constexpr (std::is_same_v<D, StageRows>) return {{staged_rows(whole, s.loc())}};
     std::vector<const For *> loops = loops_of_reduction(whole);

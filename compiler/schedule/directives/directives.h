@@ -179,6 +179,12 @@ struct StageRows {
   static constexpr std::string_view name = "stage_rows";
   uint32_t loop = 0;
 };
+/// stage_chain LOOP: lets one team on a GPU copy parts of what a loop goes through, in its order, to and from
+/// memory that the team shares.
+struct StageChain {
+  static constexpr std::string_view name = "stage_chain";
+  uint32_t loop = 0;
+};
 /// private_bins LOOP: launches a loop, and gives each block a copy of what its threads accumulate in, if that
 /// fits the memory that they share.
 struct PrivateBins {
@@ -202,12 +208,13 @@ using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
                  Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, StageRows,
-                 Specialize>;
+                 StageChain, Specialize>;
 
 /// Whether a directive, by its loop alone, makes other loops of a loop for a GPU.
 template <class D>
-inline constexpr bool rewrites_for_gpu = std::is_same_v<D, Stage> || std::is_same_v<D, Rfactor> ||
-                                         std::is_same_v<D, PrivateBins> || std::is_same_v<D, StageRows>;
+inline constexpr bool rewrites_for_gpu =
+    std::is_same_v<D, Stage> || std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins> ||
+    std::is_same_v<D, StageRows> || std::is_same_v<D, StageChain>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>

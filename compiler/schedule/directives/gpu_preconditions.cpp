@@ -12,6 +12,7 @@
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/tree/rfactor.h"
+#include "schedule/tree/staged_chain.h"
 #include "schedule/tree/staged_rows.h"
 #include "schedule/tree/staged_tiles.h"
 
@@ -128,6 +129,19 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows
   for (const For *around : loops_around(nest, d.loop)) grids += around && around->kind == ForKind::grid;
   if (grids > 2 || !launchable_loops(f).count(&n)) return unknown_bounds;
   return teams_for_rows(n) ? "" : "no loop in it goes through a row that can be copied";
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d) {
+  const For &n = *nest.loops[d.loop].loop;
+  for (const For *around : loops_around(nest, d.loop))
+    if (!around || around->kind != ForKind::serial) return "one team does not execute all of it";
+  bool has_grid = false;
+  for (const NestLoop &l : nest.loops) has_grid = has_grid || (l.loop && l.loop->kind == ForKind::grid);
+  // Beside launches, the loops around it may run on the host.
+  if (has_grid && nest.loops[d.loop].parent != NestLoop::no_loop)
+    return "one team does not execute all of it";
+  if (shared_bytes(f.body) > most_shared_bytes / 2) return "its team has too large arrays";
+  return can_stage_chain(n) ? "" : "it goes through no array of which parts can be copied";
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d) {

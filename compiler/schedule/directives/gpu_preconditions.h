@@ -15,6 +15,7 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d);
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d);
 
 }  // namespace kw

@@ -26,6 +26,10 @@ void privatize_bins(LoopNest &nest, const Target &target);
 ///     for i: h[x[i]] += 1         →   for i in grid(per_block=256, atomics=(h,)): h[x[i]] += 1
 void map_grids(LoopNest &nest, const Target &target);
 
+/// Lets one team copy what a loop that runs in its order goes through.
+///     for j: s += x[j]; y[j] = s   →   for j0: for k in block: x_part[k] = …; for j in (1024 j0, …): …
+void stage_chains(LoopNest &nest, const Target &target);
+
 /// Unrolls sums of a thread, so that it waits for several loads at once.
 ///     for j in grid: for i: s += x[i, j]   →   for j in grid: for i in unroll(unroll=8): s += x[i, j]
 void unroll_loads(LoopNest &nest, const Target &target);

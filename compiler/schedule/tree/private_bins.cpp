@@ -71,7 +71,8 @@ class PrivateBins {
   Stmt shared(const Sym &iter, Expr lo, Expr hi, std::vector<Buf> atomics, Stmt body) const {
     For out{iter, std::move(lo), std::move(hi), 1, ForKind::block, Hint::none, {}, std::move(body)};
     out.how.threads = static_cast<uint32_t>(block_team_threads);
-    out.id = loops_.back()->id, out.atomics = std::move(atomics);
+    if (!atomics.empty()) out.id = loops_.back()->id;  // the others are none of the source
+    out.atomics = std::move(atomics);
     return for_loop(std::move(out), loc_);
   }
 

@@ -67,7 +67,9 @@ class Rfactor {
   Expr identity(size_t i) const { return identity_of(value(i).op, cells_[i]->dtype); }
 
   Stmt in_source_order() const {
-    Stmt whole = for_loop(*loops_.front(), loc_);
+    For few = *loops_.front();
+    if (loops_.size() == 1) few.how.max_trips = sum_lanes - 1;
+    Stmt whole = for_loop(std::move(few), loc_);
     return copy_of(rewrite(whole, [&](const Store &n, const Stmt &s) {
       bool is_short = n.order == Order::lanes && n.order.names(loops_.front()->iter);
       return is_short ? store(n.buf, n.index, n.value, s.loc()) : s;

@@ -6,12 +6,12 @@
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
-#include "ir/equal.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
+#include "schedule/tree/row_accesses.h"
 #include "transform/copy.h"
 
 namespace kw {
@@ -29,13 +29,6 @@ bool is_iterator(const Expr &e, const Sym &s) {
   const Ref *n = as<Ref>(e);
   return n && n->sym == s;
 }
-
-/// An array whose elements a loop over columns accesses at one place, [.., i, .., j].
-struct RowAccess {
-  Buf buf;
-  std::vector<Expr> index;
-  bool is_loaded = false, is_stored = false;
-};
 
 /// A part of the body: a loop over columns, or statements between two such loops.
 struct Part {
@@ -78,19 +71,9 @@ class RowBody {
     } else if (const For *loop = as<For>(s)) {
       columns(*loop);
     } else {
-      fits_ = fits_ && is_simple(s);
+      fits_ = fits_ && is_straight(s);
       parts_.back().statements.push_back(s);
     }
-  }
-  static bool is_simple(const Stmt &s) {
-    bool simple = true;
-    walk(
-        s, [&](const For &, const Stmt &) { simple = false; },
-        [&](const While &, const Stmt &) { simple = false; },
-        [&](const Jump &, const Stmt &) { simple = false; },
-        [&](const Check &, const Stmt &) { simple = false; },
-        [&](const Alloc &n, const Stmt &) { simple = simple && n.buf->rank() == 0; });
-    return simple;
   }
   void columns(const For &n) {
     bool is_fixed = !has_load(n.lo) && !has_load(n.hi);
@@ -99,45 +82,13 @@ class RowBody {
         is_fixed = is_fixed && r.sym != rows_.iter &&
                    std::none_of(names_.begin(), names_.end(), [&](auto *l) { return l->sym == r.sym; });
       });
-    fits_ = fits_ && is_fixed && n.step == 1 && n.kind == ForKind::serial && is_simple(n.body);
+    fits_ = fits_ && is_fixed && n.step == 1 && n.kind == ForKind::serial && is_straight(n.body);
     if (!fits_) return;
-    parts_.push_back({&n, {}, rows_of(n)});
+    parts_.push_back(
+        {&n, {}, row_accesses(n, [&](const std::vector<Expr> &index) { return is_place(index, n.iter); })});
     parts_.emplace_back();
   }
 
-  /// Returns the arrays of which a loop can work on copies of rows: where an iteration stores, it always
-  /// does, and what it loads exists in every iteration.
-  std::vector<RowAccess> rows_of(const For &n) const {
-    std::vector<RowAccess> out;
-    std::unordered_set<const BufNode *> refused;
-    auto note = [&](const Buf &b, const std::vector<Expr> &index, bool RowAccess::*how) {
-      if (b->space == Space::registers) return;
-      if (b->space == Space::constant || !is_place(index, n.iter)) refused.insert(b.get());
-      auto known = std::find_if(out.begin(), out.end(), [&](const RowAccess &r) { return r.buf == b; });
-      if (known == out.end()) known = out.insert(out.end(), {b, index});
-      (*known).*how = true;
-      if (!equal(known->index, index)) refused.insert(b.get());
-    };
-    auto refuse = [&](const Expr &e) {
-      walk(e, [&](const Load &l, const Expr &) { refused.insert(l.buf.get()); });
-    };
-    walk(
-        n.body, [&](const Store &s, const Stmt &) { note(s.buf, s.index, &RowAccess::is_stored); },
-        [&](const If &i, const Stmt &) {
-          for (const Stmt &side : {i.yes, i.no}) {
-            if (!side) continue;
-            for_each_evaluated(side, refuse);
-            walk(side, [&](const Store &s, const Stmt &) { refused.insert(s.buf.get()); });
-          }
-        },
-        [&](const Select &s, const Expr &) { refuse(s.yes), refuse(s.no); },
-        [&](const Logic &l, const Expr &) { refuse(l.b); });
-    for_each_evaluated(n.body, [&](const Expr &root) {
-      walk(root, [&](const Load &l, const Expr &) { note(l.buf, l.index, &RowAccess::is_loaded); });
-    });
-    std::erase_if(out, [&](const RowAccess &r) { return refused.count(r.buf.get()); });
-    return out;
-  }
   /// Returns whether subscripts are one row and one column, the last, and else the same in all iterations.
   bool is_place(const std::vector<Expr> &index, const Sym &column) const {
     if (index.empty() || !is_iterator(index.back(), column)) return false;
@@ -313,7 +264,7 @@ class RowBuilder {
     Stmt body = if_else(inside, seq(std::move(statements), loc_), {}, loc_);
     body = let(j, add(kw::ref(first), column), std::move(body), loc_);
     body = let(i, add(kw::ref(first_), row), std::move(body), loc_);
-    return block_loop(k, side * side, loads_at_once, p.columns->id, std::move(body));
+    return block_loop(k, side * side, loads_at_once, LoopId{}, std::move(body));
   }
 
   const For &rows_;

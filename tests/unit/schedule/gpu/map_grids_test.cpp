@@ -115,7 +115,9 @@ TEST(MapGrids, loops_that_stay_serial_run_on_the_host) {
 
 TEST(MapGrids, one_team_executes_what_is_not_launched) {
   EXPECT_EQ(launched("s = 0.0\nfor i in range(4000):\n  s += v[i]\nv[0] = s"), "team i");
-  EXPECT_EQ(launched("for i in range(1, v.shape[0]):\n  v[i] += v[i - 1]"), "");
+  // in its order, between copies
+  EXPECT_EQ(launched("for i in range(1, v.shape[0]):\n  v[i] += v[i - 1]"), "team k team k");
+  EXPECT_EQ(launched("for i in range(1, 257):\n  v[i] += v[i - 1]"), "");
 }
 
 TEST(MapGrids, accumulations_whose_order_is_free_become_atomic_operations) {
