@@ -1,7 +1,9 @@
-// Walks the statements of the host. Statements without a grid loop are collected into launches of one thread.
+// Walks the statements of the host. Statements without a grid loop are collected into launches of one thread
+// or one team, as few as possible: such a launch takes as long as one of thousands of threads.
 #include "codegen/launch_program.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/cost.h"
 #include "analysis/gpu/launch_form.h"
@@ -10,12 +12,53 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
 
 namespace kw {
 
 namespace {
+
+/// The buffers that statements read and write, and whether they may end the call.
+struct Effects {
+  std::unordered_set<const BufNode *> read{}, written{};
+  bool may_end = false;
+
+  void add(const Stmt &s) {
+    for_each_evaluated(
+        s, [&](const Expr &e) { walk(e, [&](const Load &n, const Expr &) { read.insert(n.buf.get()); }); });
+    walk(
+        s, [&](const Store &n, const Stmt &) { written.insert(n.buf.get()); },
+        [&](const Alloc &n, const Stmt &) { written.insert(n.buf.get()); },
+        [&](const Check &, const Stmt &) { may_end = true; },
+        [&](const While &, const Stmt &) { may_end = true; });
+  }
+};
+
+/// Returns whether statements have to be executed in this order.
+bool are_ordered(const std::vector<Stmt> &first, const Stmt &second) {
+  Effects a, b;
+  for (const Stmt &s : first) a.add(s);
+  b.add(second);
+  auto meet = [](const auto &x, const auto &y) {
+    return std::any_of(x.begin(), x.end(), [&](const BufNode *buf) { return y.count(buf) != 0; });
+  };
+  return a.may_end || b.may_end || meet(a.written, b.written) || meet(a.written, b.read) ||
+         meet(a.read, b.written);
+}
+
+/// Returns whether the items from one on are few statements for one thread.
+bool is_short_tail(const std::vector<Stmt> &items, size_t from) {
+  constexpr size_t most = 8;  // two branches have a copy. Chosen
+  bool is_short = items.size() - from <= most;
+  for (size_t i = from; i < items.size(); ++i)
+    walk(
+        items[i], [&](const For &, const Stmt &) { is_short = false; },
+        [&](const While &, const Stmt &) { is_short = false; },
+        [&](const Check &, const Stmt &) { is_short = false; });
+  return is_short;
+}
 
 class LaunchProgramBuilder {
  public:
@@ -44,23 +87,40 @@ class LaunchProgramBuilder {
         pending_.push_back(*s);
         break;
       }
-      statement(*s);
+      if (const Seq *n = as<Seq>(*s)) {
+        if (sequence(n->items)) break;
+      } else {
+        statement(*s);
+      }
     }
+  }
+
+  /// Translates the statements of a sequence but for the last one. Returns whether that is done as well:
+  /// what follows a condition then stands in both branches.
+  bool sequence(const std::vector<Stmt> &items) {
+    for (size_t i = 0; i + 1 < items.size(); ++i) {
+      const Stmt *s = &items[i];
+      for (; as<Let>(*s) && holds_grid(*s); s = &as<Let>(*s)->body) define(*as<Let>(*s));
+      const If *n = as<If>(*s);
+      if (n && holds_grid(*s) && is_short_tail(items, i + 1)) {
+        branch(*n, {items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end()});
+        return true;
+      }
+      block(*s);
+    }
+    return false;
   }
 
   void statement(const Stmt &s) {
     if (const Let *n = as<Let>(s)) return define(*n);
     if (const Alloc *n = as<Alloc>(s)) return allocate(n->buf, n->fill);
-    if (const Seq *n = as<Seq>(s)) {
-      for (size_t i = 0; i + 1 < n->items.size(); ++i) block(n->items[i]);
-      return;
-    }
-    flush();
-    if (const If *n = as<If>(s)) return branch(*n);
+    if (const If *n = as<If>(s)) return branch(*n, {});
+    if (are_ordered(pending_, s)) flush();
     if (const While *n = as<While>(s)) return repeat_while(*n);
     const For &n = *as<For>(s);
-    if (n.kind == ForKind::grid) return launch(s);
-    repeat(n);
+    std::vector<Stmt> later = std::exchange(pending_, {});
+    n.kind == ForKind::grid ? launch(s) : repeat(n);
+    pending_ = std::move(later);
   }
 
   void define(const Let &n) {
@@ -103,10 +163,20 @@ class LaunchProgramBuilder {
     return std::exchange(code_, std::move(outside)).take();
   }
 
-  void branch(const If &n) {
+  /// Each branch begins with what waits for a launch, and ends with `tail`.
+  void branch(const If &n, const std::vector<Stmt> &tail) {
+    std::vector<Stmt> before = std::exchange(pending_, {});
     push(n.cond);
-    std::string yes = separate([&] { block(n.yes); });
-    std::string no = separate([&] { block(n.no); });
+    auto side = [&](const Stmt &body) {
+      pending_ = before;
+      block(body);
+      pending_.insert(pending_.end(), tail.begin(), tail.end());
+    };
+    bool was_first = is_first_;
+    std::string yes = separate([&] { side(n.yes); });
+    bool launches = !std::exchange(is_first_, was_first);
+    std::string no = separate([&] { side(n.no); });
+    is_first_ = is_first_ && !launches;
     code_.op(Op::branch);
     code_.operands().text(yes), code_.operands().text(no);
   }

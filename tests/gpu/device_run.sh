@@ -53,7 +53,7 @@ export PYTHON="$python" KW_DEVICE_BUILD="$build"
 export PYTHONPATH="$build:${PYTHONPATH:-}:$kit/python" KW_CACHE_DIR="${KW_CACHE_DIR:-$out/cache}"
 export KW_TEST_DEVICE="${KW_TEST_DEVICE:-cuda}"
 stage machine 30 "$0" "$out" describe
-tests words 60 kw_min
+tests prelude 60 kw_min
 tests emulated 120 softmax
 stage gallery 100 "$python" bench/gpu/device.py ${tiny:+--tiny copy softmax}
 tests teams 30 a_long_row

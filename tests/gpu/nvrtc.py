@@ -21,11 +21,12 @@ OPTIONS = ("-default-device", "--std=c++17", "--fmad=false", "--ptxas-options=-v
 
 @dataclass(frozen=True)
 class Compiled:
-    """The result of one compilation: 0 and a cubin, or an error and its log."""
+    """The result of one compilation: 0 and a cubin, or an error and its log. `ptx`: for "compute_90"."""
 
     code: int
     log: str
     is_elf: bool
+    ptx: str = ""
 
 
 def candidates() -> list[str]:
@@ -64,7 +65,10 @@ def _compile(nvrtc: ctypes.CDLL, text: str, arch: str) -> Compiled:
         return buffer.raw
 
     log = read("ProgramLog").rstrip(b"\0").decode()
-    out = Compiled(code, log, not code and read("CUBIN").startswith(b"\x7fELF"))
+    if arch.startswith("compute_"):
+        out = Compiled(code, log, False, "" if code else read("PTX").rstrip(b"\0").decode())
+    else:
+        out = Compiled(code, log, not code and read("CUBIN").startswith(b"\x7fELF"))
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     return out
 
@@ -97,7 +101,7 @@ def main() -> None:
     print("ready" if nvrtc else "missing", flush=True)
     for line in sys.stdin if nvrtc else ():
         made = _compile(nvrtc, *json.loads(line))
-        print(json.dumps([made.code, made.log, made.is_elf]), flush=True)
+        print(json.dumps([made.code, made.log, made.is_elf, made.ptx]), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -104,3 +105,16 @@ def test_they_do_not_spill(device: str) -> None:
         assert "kw_st((kw_vec<f32, 4> *)&" in text or function is in_place
         made = nvrtc.compile_text(text, device)
         assert made.code == 0 and " 0 bytes spill stores" in made.log, made.log
+
+
+@pytest.mark.skipif(not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found")
+@pytest.mark.parametrize("device", ["sm_80", "sm_90", "sm_100"])
+def test_they_are_single_instructions(device: str) -> None:
+    """One that the compiler cuts in four would take the time of four."""
+    for function in KERNELS:
+        text = kw.kernel(function).cuda("f32[:, :]", "f32[:]", device=device)
+        made = nvrtc.compile_text(text, device.replace("sm_", "compute_"))
+        assert made.code == 0, made.log
+        loads = re.findall(r"ld\.global(?:\.nc)?\.v4\.(?:f32|b32|u32)", made.ptx)
+        stores = re.findall(r"st\.global\.v4\.(?:f32|b32|u32)", made.ptx)
+        assert len(loads) == text.count("kw_ld((") and len(stores) == text.count("kw_st(("), function.__name__

@@ -27,8 +27,8 @@ PROGRAM = """
 import sys, warnings
 import numpy as np
 from kernelwright.mindspore import Tensor, ops
-import kernelwright.mindspore.ops.aot as aot
-aot._timeout = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
+import kernelwright.mindspore.ops.compilers as compilers
+compilers._timeout = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
 first = lambda *types: types[0]
 try:
     op = ops.Custom(sys.argv[1], first, first, "aot")

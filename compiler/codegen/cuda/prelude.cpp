@@ -163,8 +163,27 @@ template <class T> KW_FUNCTION T kw_shr(T a, T n) {
 
 // elements side by side, which one access loads or stores
 template <class T, int n> struct __align__(sizeof(T) * n) kw_vec { T v[n]; };
-template <class V> KW_FUNCTION V kw_ld(const V *p) { return *p; }
-template <class V> KW_FUNCTION void kw_st(V *p, const V &x) { *p = x; }
+template <int bytes> struct kw_wide { typedef uint4 word; };
+template <> struct kw_wide<8> { typedef u64 word; };
+template <> struct kw_wide<4> { typedef u32 word; };
+template <> struct kw_wide<2> { typedef u16 word; };
+template <class V> union kw_access { typename kw_wide<sizeof(V)>::word word; V value; };
+template <class W> KW_FUNCTION void kw_st_word(W *p, const W &x) { *p = x; }
+// NVRTC 13.0 may cut the plain store in four.
+KW_FUNCTION void kw_st_word(uint4 *p, const uint4 &x) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+               : : "l"(__cvta_generic_to_global(p)), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+}
+template <class V> KW_FUNCTION V kw_ld(const V *p) {
+  kw_access<V> x;
+  x.word = *(const typename kw_wide<sizeof(V)>::word *)p;
+  return x.value;
+}
+template <class V> KW_FUNCTION void kw_st(V *p, const V &value) {
+  kw_access<V> x;
+  x.value = value;
+  kw_st_word((typename kw_wide<sizeof(V)>::word *)p, x.word);
+}
 
 // threads of a block that wait for one another; kw_any: for any thread
 #define KW_SHARED(type, name, count) __shared__ __align__(16) type name[count]

@@ -82,6 +82,8 @@ class RowBody {
         is_fixed = is_fixed && r.sym != rows_.iter &&
                    std::none_of(names_.begin(), names_.end(), [&](auto *l) { return l->sym == r.sym; });
       });
+    // A sum in the order `lanes` counts the iterations of the whole loop.
+    walk(n.body, [&](const Store &s, const Stmt &) { fits_ = fits_ && s.order == Order::source; });
     fits_ = fits_ && is_fixed && n.step == 1 && n.kind == ForKind::serial && is_straight(n.body);
     if (!fits_) return;
     parts_.push_back(

@@ -69,6 +69,28 @@ TEST(Launches, the_host_runs_loops_conditions_and_memory) {
             "slot 0:832; fill 0; launch 0 4,1,1");
 }
 
+TEST(Launches, what_one_thread_executes_waits_for_more_of_it) {
+  auto around = [](std::string_view element) {
+    return asked(cat("t = alloc(i64, (n,), 'heap')\np[0] = 1\nfor i in grid(0, n, 1, per_block=32):\n  ",
+                     element, "\np[1] = t[3]"));
+  };
+  EXPECT_EQ(around("t[i] = 1"), "slot 0:832; launch 0 4,1,1; launch 1 1,1,1");
+  EXPECT_EQ(around("t[i] = p[i]"), "slot 0:832; launch 0 1,1,1; launch 1 4,1,1; launch 2 1,1,1");
+  EXPECT_EQ(
+      asked("p[0] = 1\nfor t in serial(0, k, 1):\n  for i in grid(0, n, 1, per_block=32):\n    p[i] = t"),
+      "launch 0 1,1,1; launch 1 4,1,1 at 0; launch 1 4,1,1 at 1; launch 1 4,1,1 at 2");
+}
+
+TEST(Launches, branches_begin_and_end_with_what_stands_around_them) {
+  auto branches = [](std::string_view condition) {
+    return asked(cat("p[0] = 1\nif ", condition,
+                     ":\n  for i in grid(0, n, 1, per_block=32):\n    p[i] = p[i] + 1\n",
+                     "else:\n  p[2] = 2\np[1] = 3"));
+  };
+  EXPECT_EQ(branches("k < 9"), "launch 0 1,1,1; launch 1 4,1,1; launch 2 1,1,1");
+  EXPECT_EQ(branches("k < 2"), "launch 3 1,1,1");
+}
+
 TEST(Launches, a_loop_of_the_device_reads_its_word_each_time) {
   EXPECT_EQ(asked("while p[0] < k:\n  for i in grid(0, n, 1, per_block=32):\n    p[i] = p[i] + 1", 1),
             "slot 0:1; launch 0 1,1,1; read 0; launch 1 4,1,1; launch 0 1,1,1; read 0");

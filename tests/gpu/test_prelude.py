@@ -139,6 +139,13 @@ def test_every_word_is_here(raw: Raw) -> None:
     text = kw.kernel("def f(a):\n    a[0] = 1\n    return a\n").cuda("f32[:]")
     prelude = text[: text.index("#endif\n")]
     defined = set(re.findall(r"KW_FUNCTION[^(\n]*?\b(kw_\w+)\(", prelude))
-    inner = {"kw_divmod", "kw_update", "kw_number_of_thread", "kw_comes_before", "kw_has_failed"}
+    inner = {
+        "kw_divmod",
+        "kw_update",
+        "kw_number_of_thread",
+        "kw_comes_before",
+        "kw_has_failed",
+        "kw_st_word",
+    }
     used = set(re.findall(r"\bkw_\w+", TEAMS + "".join(w.text for w in WORDS)))
     assert defined - used - inner == {"kw_is_cancelled"}
