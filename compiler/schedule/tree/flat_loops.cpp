@@ -36,10 +36,4 @@ Stmt flat_iteration(const std::vector<const For *> &loops, const Sym &k, const S
   return copy_of(body, std::move(with));
 }
 
-Stmt loop_over(const Sym &iter, Expr lo, Expr hi, ForKind kind, LoopPlan how, LoopId id, Stmt body, Loc loc) {
-  For out{iter, std::move(lo), std::move(hi), 1, kind, Hint::none, how, std::move(body)};
-  out.id = id;
-  return for_loop(std::move(out), loc);
-}
-
 }  // namespace kw

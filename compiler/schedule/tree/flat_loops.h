@@ -19,7 +19,4 @@ Stmt innermost_body(const std::vector<const For *> &loops, Loc loc);
 /// loops run over the one of `k`.
 Stmt flat_iteration(const std::vector<const For *> &loops, const Sym &k, const Stmt &body);
 
-/// for ITER in KIND(lo, hi): body, under the identity of a loop.
-Stmt loop_over(const Sym &iter, Expr lo, Expr hi, ForKind kind, LoopPlan how, LoopId id, Stmt body, Loc loc);
-
 }  // namespace kw

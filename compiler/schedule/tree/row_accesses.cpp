@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ir/equal.h"
+#include "ir/match.h"
 #include "ir/walk.h"
 
 namespace kw {
@@ -40,6 +41,11 @@ std::vector<RowAccess> row_accesses(const For &loop,
   });
   std::erase_if(out, [&](const RowAccess &r) { return refused.count(r.buf.get()); });
   return out;
+}
+
+bool is_iterator(const Expr &e, const Sym &iter) {
+  const Ref *n = as<Ref>(e);
+  return n && n->sym == iter;
 }
 
 bool is_straight(const Stmt &s) {

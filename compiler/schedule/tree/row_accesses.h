@@ -21,6 +21,9 @@ struct RowAccess {
 std::vector<RowAccess> row_accesses(const For &loop,
                                     const std::function<bool(const std::vector<Expr> &)> &is_place);
 
+/// Returns whether an expression is the iterator and nothing else.
+bool is_iterator(const Expr &e, const Sym &iter);
+
 /// Returns whether statements neither loop nor jump, check nothing and make no arrays.
 bool is_straight(const Stmt &s);
 

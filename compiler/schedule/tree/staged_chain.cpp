@@ -24,8 +24,7 @@ constexpr uint32_t loads_at_once = 8;
 
 std::vector<RowAccess> accesses_of(const For &loop) {
   return row_accesses(loop, [&](const std::vector<Expr> &index) {
-    const Ref *last = index.empty() ? nullptr : as<Ref>(index.back());
-    bool fits = last && last->sym == loop.iter;
+    bool fits = !index.empty() && is_iterator(index.back(), loop.iter);
     for (size_t d = 0; d + 1 < index.size(); ++d) {
       fits = fits && !has_load(index[d]) && !mentions(index[d], loop.iter);
       // What the loop itself names is not known before its iterations.

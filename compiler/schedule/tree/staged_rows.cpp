@@ -25,11 +25,6 @@ constexpr uint32_t loads_at_once = 8;
 Sym iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
 Sym local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }
 
-bool is_iterator(const Expr &e, const Sym &s) {
-  const Ref *n = as<Ref>(e);
-  return n && n->sym == s;
-}
-
 /// A part of the body: a loop over columns, or statements between two such loops.
 struct Part {
   const For *columns = nullptr;

@@ -11,6 +11,7 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
+#include "schedule/tree/row_accesses.h"
 #include "transform/copy.h"
 
 namespace kw {
@@ -23,11 +24,6 @@ constexpr uint32_t loads_at_once = 8;
 
 Sym iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
 Sym local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }
-
-bool is_iterator(const Expr &e, const Sym &s) {
-  const Ref *n = as<Ref>(e);
-  return n && n->sym == s;
-}
 
 /// Notes the loads of a body, and the buffers that it may not stage.
 struct Loads {
