@@ -198,6 +198,8 @@ class Explainer {
     if (uint32_t width = n.how.vector_width)
       return cat("a thread for ", width, " iterations side by side, ", n.how.per_block / width,
                  " threads in a block");
+    if (uint32_t copies = n.how.unroll)
+      return cat("a thread for ", copies, " iterations, ", n.how.per_block / copies, " threads in a block");
     bool has_teams = false;
     walk(n.body, [&](const For &inner, const Stmt &) { has_teams |= inner.kind == ForKind::block; });
     std::string out = n.how.per_block > 1 ? cat("a ", has_teams ? "warp" : "thread", " for each iteration, ",

@@ -207,9 +207,11 @@ struct LoopPlan {
   /// `lanes` are to be vectorized (transform/lowering/lower_reductions). For grid loops: iterations side by
   /// side that one thread executes.
   uint32_t vector_width = 0;
-  uint32_t unroll = 0;  ///< copies of the body that are written out, in a loop that is not vectorized
-  uint32_t jam = 0;     ///< after unroll_and_jam: source iterations that one iteration executes
-  uint32_t chunk = 0;   ///< parallel loops: iterations that a thread claims at once
+  /// Copies of the body that are written out, in a loop that is not vectorized. For grid loops: iterations
+  /// that one thread executes, a block's threads apart.
+  uint32_t unroll = 0;
+  uint32_t jam = 0;    ///< after unroll_and_jam: source iterations that one iteration executes
+  uint32_t chunk = 0;  ///< parallel loops: iterations that a thread claims at once
   /// For a parallel loop over blocks of another loop: iterations of that loop in a block. The body is exactly
   /// that loop:
   ///     for b in parallel(lo, hi, size, block_of=size): for i in vector(b, min(hi, b + size))

@@ -181,7 +181,8 @@ static bool fits_kind(const LoopPlan &how, ForKind kind) {
   bool parallel = kind == ForKind::parallel, vector = kind == ForKind::vector;
   bool serial = kind == ForKind::serial;
   return (!how.vector_width || vector || parallel || kind == ForKind::grid) &&
-         (!how.unroll || kind == ForKind::unroll || serial || parallel || kind == ForKind::block) &&
+         (!how.unroll || kind == ForKind::unroll || serial || parallel || kind == ForKind::block ||
+          kind == ForKind::grid) &&
          (!how.chunk || parallel) && (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) &&
          (!how.collapse || parallel) && (!how.flatten || serial || parallel) && (!how.prefetch || vector) &&
          (!how.stream || vector || (serial && how.transpose)) && (!how.transpose || serial) &&

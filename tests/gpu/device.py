@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,26 @@ class View:
         return self.description
 
 
+class Count(NamedTuple):
+    """Sectors of 32 bytes, or steps of shared memory, and how few could do."""
+
+    needed: int
+    least: int
+
+    @property
+    def ratio(self) -> float:
+        return self.needed / self.least if self.least else 1.0
+
+
+class Counts(NamedTuple):
+    """Of one kernel: sectors that it reads and writes, steps that shared memory reads and writes."""
+
+    read: Count
+    written: Count
+    shared_read: Count
+    shared_written: Count
+
+
 class Device:
     """The stand-in of the driver, or with KW_TEST_DEVICE=cuda the driver."""
 
@@ -44,6 +66,22 @@ class Device:
         """Chooses the orders of threads and streams from now on; 0: as they stand. A GPU has its own."""
         if self.is_emulated:
             self.library.kw_emulator_seed(ctypes.c_ulonglong(seed))
+
+    @contextlib.contextmanager
+    def counted(self) -> Iterator[dict[str, Counts]]:
+        """Counts what the launches within ask of the memory; the counts are there at the end."""
+        out: dict[str, Counts] = {}
+        self.library.kw_emulator_count(1)
+        try:
+            yield out
+            kw.cuda.synchronize()
+            self.library.kw_emulator_counts.restype = ctypes.c_char_p
+            for line in self.library.kw_emulator_counts().decode().splitlines():
+                kernel, *numbers = line.split()
+                pairs = [Count(*map(int, numbers[i : i + 2])) for i in range(0, len(numbers), 2)]
+                out[kernel] = Counts(*pairs)
+        finally:
+            self.library.kw_emulator_count(0)
 
     def stream(self, blocking: bool = True) -> int:
         handle = ctypes.c_void_p()

@@ -11,6 +11,7 @@
 #include "ir/intrinsics.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "support/pointer_map.h"
 
 namespace kw {
 
@@ -20,6 +21,8 @@ namespace {
 constexpr int64_t widest = 16;
 /// Operations of a body that is written out for each element of a vector, and once more. Chosen.
 constexpr uint32_t most_operations = 24;
+/// What exp and the like count for. Chosen: two in a body are too many.
+constexpr uint32_t operations_of_function = 12;
 
 class AccessFinder {
  public:
@@ -38,12 +41,13 @@ class AccessFinder {
       if (const Store *store = as<Store>(s)) note(store->buf, store->index).is_stored = true;
     });
     // What is accessed elsewhere, under a condition or in a loop, is not among these.
-    for_each_evaluated(n_.body, [&](const Expr &e) {
-      walk(e, [&](const Load &l, const Expr &) { refuse_others(l.buf, l.index); });
-    });
     walk(n_.body, [&](const Store &s, const Stmt &) {
+      stored_.insert(s.buf.get());
       refuse_others(s.buf, s.index);
       if (!is_certain(s)) refused_.insert(s.buf.get());
+    });
+    for_each_evaluated(n_.body, [&](const Expr &e) {
+      walk(e, [&](const Load &l, const Expr &) { refuse_others(l.buf, l.index); });
     });
     std::vector<VectorAccess> out;
     for (VectorAccess &a : found_)
@@ -52,17 +56,16 @@ class AccessFinder {
   }
 
  private:
-  VectorAccess *known(const Buf &b) {
-    auto found =
-        std::find_if(found_.begin(), found_.end(), [&](const VectorAccess &a) { return a.buf == b; });
-    return found == found_.end() ? nullptr : &*found;
-  }
   VectorAccess &note(const Buf &b, const std::vector<Expr> &index) {
-    VectorAccess *a = known(b);
-    return a ? *a : found_.emplace_back(VectorAccess{b, index});
+    for (VectorAccess &a : found_)
+      if (a.buf == b && equal(a.index, index)) return a;
+    return found_.emplace_back(VectorAccess{b, index});
   }
+  /// Refuses a buffer that is stored to if it is accessed at this place and at another one.
   void refuse_others(const Buf &b, const std::vector<Expr> &index) {
-    if (VectorAccess *a = known(b); a && !equal(a->index, index)) refused_.insert(b.get());
+    if (!stored_.count(b.get())) return;
+    for (const VectorAccess &a : found_)
+      if (a.buf == b && !equal(a.index, index)) refused_.insert(b.get());
   }
   bool is_certain(const Store &wanted) const {
     bool found = false;
@@ -85,37 +88,71 @@ class AccessFinder {
 
   const For &n_;
   std::vector<VectorAccess> found_;
-  std::unordered_set<const SymNode *> own_;      ///< what the body binds
-  std::unordered_set<const BufNode *> refused_;  ///< with other accesses
+  std::unordered_set<const SymNode *> own_;  ///< what the body binds
+  std::unordered_set<const BufNode *> stored_;
+  std::unordered_set<const BufNode *> refused_;  ///< stored to, and with other accesses
 };
 
-bool is_plain(const For &n) {
+/// Returns whether an expression depends on an iterator other than by what it loads.
+bool moves_with(const Expr &e, const Sym &iter) {
+  if (const Ref *r = as<Ref>(e)) return r->sym == iter;
+  if (as<Load>(e)) return false;
+  bool found = false;
+  for_each_operand(e, [&](const Expr &operand) { found = found || moves_with(operand, iter); });
+  return found;
+}
+
+/// Returns whether an access that is not among `vectors` moves with the iterator.
+bool moves_otherwise(const For &n, const std::vector<VectorAccess> &vectors) {
+  bool found = false;
+  auto look = [&](const Buf &b, const std::vector<Expr> &index) {
+    for (const VectorAccess &a : vectors)
+      if (a.buf == b && equal(a.index, index)) return;
+    for (const Expr &e : index) found = found || moves_with(e, n.iter);
+  };
+  for_each_evaluated(n.body, [&](const Expr &root) {
+    walk(root, [&](const Load &l, const Expr &) { look(l.buf, l.index); });
+  });
+  walk(n.body, [&](const Store &s, const Stmt &) { look(s.buf, s.index); });
+  return found;
+}
+
+/// Returns the operations of a value that are not in `seen`, without conversions and those of subscripts.
+uint32_t count_operations(const Expr &e, PointerSet &seen) {
+  if (!seen.insert(e.p.get()) || as<Load>(e)) return 0;
+  const Call *call = as<Call>(e);
+  uint32_t out = as<Binary>(e) || as<Unary>(e) || as<Select>(e) || call ? 1 : 0;
+  if (call && row_of(call->fn).cost == Cost::function) out = operations_of_function;
+  for_each_operand(e, [&](const Expr &operand) { out += operand ? count_operations(operand, seen) : 0; });
+  return out;
+}
+
+}  // namespace
+
+bool is_short_on_gpu(const For &n) {
   bool plain = !has_check(n.body);
   walk(
       n.body, [&](const For &, const Stmt &) { plain = false; },
       [&](const While &, const Stmt &) { plain = false; },
       [&](const Alloc &a, const Stmt &) { plain = plain && a.buf->rank() == 0; });
-  walk(n.body, [&](const Call &c, const Expr &) { plain = plain && row_of(c.fn).cost != Cost::function; });
   uint32_t operations = 0;
-  for_each_evaluated(n.body, [&](const Expr &root) {
-    walk(
-        root, [&](const Binary &, const Expr &) { ++operations; },
-        [&](const Unary &, const Expr &) { ++operations; },
-        [&](const Select &, const Expr &) { ++operations; },
-        [&](const Call &, const Expr &) { ++operations; });
+  PointerSet seen;
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    for (const Expr &e : s.index) seen.insert(e.p.get());
   });
+  for_each_evaluated(n.body, [&](const Expr &e) { operations += count_operations(e, seen); });
   return plain && operations <= most_operations;
 }
-
-}  // namespace
 
 std::vector<VectorAccess> vector_accesses(const For &n) { return AccessFinder(n).run(); }
 
 int64_t vector_width_on_gpu(const For &n) {
-  if (n.step != 1 || as_int(n.lo) != 0 || !is_plain(n)) return 1;
+  if (n.step != 1 || as_int(n.lo) != 0 || !is_short_on_gpu(n)) return 1;
   int64_t size = 0;
   bool stores = false;
-  for (const VectorAccess &a : vector_accesses(n)) {
+  std::vector<VectorAccess> vectors = vector_accesses(n);
+  if (moves_otherwise(n, vectors)) return 1;
+  for (const VectorAccess &a : vectors) {
     size = std::max(size, static_cast<int64_t>(item_size(a.buf->dtype)));
     stores = stores || a.is_stored;
   }

@@ -1,5 +1,5 @@
-// Which accesses of a loop can load or store the elements of several iterations at once on a GPU, and how
-// many. Judges no dependences: the iterations may run in any order.
+// How many iterations of a loop one thread of a GPU can execute, and which accesses load or store the
+// elements of several at once. Judges no dependences: the iterations may run in any order.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace kw {
 
-/// The accesses to one buffer, all to the element of the iteration in a row.
+/// Accesses to one element of a buffer for each iteration, in a row.
 struct VectorAccess {
   Buf buf;
   std::vector<Expr> index;
@@ -16,11 +16,16 @@ struct VectorAccess {
 };
 
 /// Returns the accesses that every iteration executes, whose last subscript is the iterator and whose others
-/// do not change. A buffer with accesses of other forms is left out.
+/// do not change. A buffer that the loop stores to and accesses in other forms is left out.
 std::vector<VectorAccess> vector_accesses(const For &n);
 
 /// Returns the iterations whose elements fill 16 bytes, the widest access of a thread; 1 if the loop is not
-/// worth it: it stores nothing in rows, or its body is long.
+/// worth it: it stores nothing in rows, its body is long, or threads would spread what they access otherwise,
+/// as `x[j + 1]` beside `x[j]`, over more memory than with one iteration each.
 int64_t vector_width_on_gpu(const For &n);
+
+/// Returns whether a thread can execute several iterations of a loop in source order so that it loads ahead:
+/// the body is short and has no loop and no check.
+bool is_short_on_gpu(const For &n);
 
 }  // namespace kw

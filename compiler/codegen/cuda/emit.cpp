@@ -78,8 +78,8 @@ class KernelEmitter {
       int64_t per_block = std::max<int64_t>(1, loop.how.per_block);
       ensure(d == 0 || per_block == 1, "a grid loop over rows has blocks of several");
       if (d == 0) {
-        vector_.width = std::max<int64_t>(1, loop.how.vector_width);
-        per_block_ = per_block / vector_.width, out_.threads = static_cast<uint32_t>(per_block_);
+        several_ = {std::max<int64_t>(1, loop.how.vector_width), std::max<int64_t>(1, loop.how.unroll)};
+        per_block_ = per_block / several_.of_thread(), out_.threads = static_cast<uint32_t>(per_block_);
       }
       Expr whole = binary(BinOp::floor_div, sub(trips_of(loop), const_int(1)), const_int(per_block));
       int64_t most = d == 0 ? most_blocks_x : most_blocks_yz;
@@ -239,7 +239,7 @@ class KernelEmitter {
         text_.line(cat("const i64 ", number_of_team_, " = kw_thread / ", team_.threads, ";"));
     }
     std::string aligned;
-    if (vector_.width > 1) {
+    if (several_.side_by_side > 1) {
       aligned = names_.fresh("aligned");
       text_.line(
           cat("const bool ", aligned, " = ", vectors_are_aligned(*grid_.back().loop, statements_), ";"));
@@ -256,32 +256,36 @@ class KernelEmitter {
       statements_.number_iterations(number_);
     else if (!number_.empty())
       team_.number = number_;
-    if (vector_.width > 1)
-      emit_vector(*grid_.back().loop, vector_.first, vector_.end, aligned, statements_);
+    if (several_.side_by_side > 1)
+      emit_vector(*grid_.back().loop, several_.first, several_.end, aligned, statements_);
+    else if (several_.apart > 1)
+      emit_unrolled(*grid_.back().loop, {several_.first, several_.end, several_.lo, per_block_}, statements_);
     else
       statements_.block(body);
     for (size_t d = 0; d < grid_.size(); ++d) text_.close();
   }
   void grid_loop(const GridLoop &g, char dimension) {
     const For &n = *g.loop;
-    bool is_vector = dimension == 'x' && vector_.width > 1;
+    bool has_several = dimension == 'x' && several_.of_thread() > 1;
     bool is_one = dimension != 'x' || per_block_ == 1;
-    std::string per_block = is_one ? "" : cat(" * ", per_block_ * vector_.width);
+    std::string per_block = is_one ? "" : cat(" * ", per_block_ * several_.of_thread());
     std::string mine = is_one ? "" : cat(" + ", team_.threads ? number_of_team_ : "kw_thread");
-    if (is_vector) mine += cat(" * ", vector_.width);
+    if (dimension == 'x' && several_.side_by_side > 1) mine += cat(" * ", several_.side_by_side);
     std::string first = cat("kw_block(", dimension, ")", per_block, mine),
                 step = cat("kw_blocks(", dimension, ")", per_block);
     expressions_.begin({n.lo, n.hi, g.trips});
     bool counts_itself = n.step == 1 && as_int(n.lo) == 0;
     std::string end = counts_itself ? statements_.stable(n.hi, "end") : statements_.stable(g.trips, "trips");
-    std::string k = counts_itself && !is_vector ? names_.of(n.iter) : names_.fresh(is_vector ? "first" : "k");
-    if (is_vector) vector_.first = k, vector_.end = end;
+    std::string k =
+        counts_itself && !has_several ? names_.of(n.iter) : names_.fresh(has_several ? "first" : "k");
     std::string lo = counts_itself ? "" : statements_.stable(n.lo, "lo");
     // Most threads execute one iteration; NVRTC would unroll the loop.
     text_.line("#pragma unroll 1");
     text_.open(cat("for (i64 ", k, " = ", first, "; ", k, " < ", end, "; ", k, " += ", step, ")"));
     number_ = number_.empty() ? k : cat("(", number_, " * ", end, " + ", k, ")");
-    if (!counts_itself)
+    if (has_several)
+      several_.first = k, several_.end = end, several_.lo = lo;
+    else if (!counts_itself)
       statements_.define(n.iter, n.step == 1 ? cat(lo, " + ", k) : cat(lo, " + ", k, " * ", n.step));
   }
 
@@ -313,12 +317,13 @@ class KernelEmitter {
   CudaStatements statements_;
   std::vector<WorkspaceSlot> workspace_;
   CudaTeam team_{};  ///< of no threads: each thread is for itself
-  /// Iterations of the innermost grid loop that a thread executes side by side: their number, and the names
-  /// of the first one and of the end of all.
-  struct Vector {
-    int64_t width = 1;
-    std::string first{}, end{};
-  } vector_;
+  /// Iterations of the innermost grid loop that a thread executes side by side, or apart: their number, and
+  /// the names of the first one, of the end of all and of the loop's bound.
+  struct Several {
+    int64_t side_by_side = 1, apart = 1;
+    std::string first{}, end{}, lo{};
+    int64_t of_thread() const { return side_by_side * apart; }
+  } several_;
   int64_t per_block_ = 1;       ///< iterations of the innermost grid loop that a block executes at a time
   std::string number_of_team_;  ///< in its block
   std::vector<std::string> shared_arrays_;

@@ -132,7 +132,10 @@ bool CudaExpressions::is_variable(const Buf &b) const {
 
 const std::string *CudaExpressions::variable_of(const Buf &b, const std::vector<Expr> &index) const {
   auto found = redirected_.find(b.get());
-  return found != redirected_.end() && equal(found->second.first, index) ? &found->second.second : nullptr;
+  if (found == redirected_.end()) return nullptr;
+  for (const auto &[place, variable] : found->second)
+    if (equal(place, index)) return &variable;
+  return nullptr;
 }
 
 std::string CudaExpressions::place(const Buf &b, const std::vector<Expr> &index) {

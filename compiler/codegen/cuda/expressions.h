@@ -33,7 +33,7 @@ class CudaExpressions {
   std::string place(const Buf &b, const std::vector<Expr> &index);
   /// Lets an element stand in a variable, until `restore`. The index has the same value wherever it stands.
   void redirect(const Buf &b, std::vector<Expr> index, std::string variable) {
-    redirected_[b.get()] = {std::move(index), std::move(variable)};
+    redirected_[b.get()].emplace_back(std::move(index), std::move(variable));
   }
   void restore(const BufNode *b) { redirected_.erase(b); }
   /// Returns whether a buffer is a cell that one thread keeps in a variable.
@@ -60,7 +60,7 @@ class CudaExpressions {
   const std::string *variable_of(const Buf &b, const std::vector<Expr> &index) const;
 
   std::unordered_set<const BufNode *> in_memory_;
-  std::unordered_map<const BufNode *, std::pair<std::vector<Expr>, std::string>> redirected_;
+  std::unordered_map<const BufNode *, std::vector<std::pair<std::vector<Expr>, std::string>>> redirected_;
   // of one statement
   std::vector<Expr> kept_;  ///< expansions, whose nodes the maps below name
   std::unordered_map<const ExprNode *, uint32_t> uses_;

@@ -1,6 +1,7 @@
 // One function for each kind of statement.
 #include "codegen/cuda/statements.h"
 
+#include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/loops.h"
@@ -127,6 +128,7 @@ void CudaStatements::loop(const For &n) {
   std::string i = names_.of(n.iter), lo = expressions_.subscript(n.lo), hi = stable(n.hi, "end");
   // NVRTC unrolls by itself, which doubles its time.
   uint32_t copies = n.kind == ForKind::unroll ? n.how.unroll : 1;
+  if (copies > 1 && n.step == 1 && most_trips(n) == copies) return short_loop(n, lo, hi);
   if (n.step == 1 || n.step == -1) {
     text_.line(cat("#pragma unroll ", copies));
     text_.open(cat("for (i64 ", i, " = ", lo, "; ", i, n.step > 0 ? " < " : " > ", hi, "; ", i,
@@ -140,6 +142,22 @@ void CudaStatements::loop(const For &n) {
                  "--, ", i, " = (i64)((u64)", i, " + (u64)",
                  cuda_literal(DType::i64, static_cast<uint64_t>(n.step)), "))"));
   in_braces(n.body);
+}
+
+/// Emits a loop that has as many iterations as are written out, or fewer. NVRTC would write out loops of half
+/// of them, a quarter and one besides.
+void CudaStatements::short_loop(const For &n, const std::string &lo, const std::string &hi) {
+  std::string i = names_.of(n.iter), u = names_.fresh("u");
+  text_.open(cat("if (", hi, " - ", lo, " == ", n.how.unroll, ")"));
+  text_.line("#pragma unroll");
+  text_.open(cat("for (i32 ", u, " = 0; ", u, " < ", n.how.unroll, "; ", u, "++)"));
+  text_.line(cat("const i64 ", i, " = ", lo, " + ", u, ";"));
+  in_braces(n.body);
+  text_.otherwise();
+  text_.line("#pragma unroll 1");
+  text_.open(cat("for (i64 ", i, " = ", lo, "; ", i, " < ", hi, "; ", i, "++)"));
+  in_braces(n.body);
+  text_.close();
 }
 
 void CudaStatements::repeat(const While &n) {

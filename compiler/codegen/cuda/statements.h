@@ -70,6 +70,7 @@ class CudaStatements {
   void fill(const Buf &b, const std::string &size);
   void block_loop(const For &n);
   void loop(const For &n);
+  void short_loop(const For &n, const std::string &lo, const std::string &hi);
   void repeat(const While &n);
   void branch(const If &n);
   void check(const Check &n);

@@ -78,4 +78,27 @@ void emit_vector(const For &n, const std::string &first, const std::string &end,
   text.close();
 }
 
+void emit_unrolled(const For &n, const Apart &mine, CudaStatements &out) {
+  CudaText &text = out.text();
+  int64_t copies = n.how.unroll;
+  std::string u = out.names().fresh("u"),
+              k = mine.lo.empty() ? out.names().of(n.iter) : out.names().fresh("k");
+  auto body = [&] {
+    if (!mine.lo.empty()) out.define(n.iter, cat(mine.lo, " + ", k, n.step == 1 ? "" : cat(" * ", n.step)));
+    out.block(n.body);
+    text.close();
+  };
+  text.open(cat("if (", mine.first, " + ", (copies - 1) * mine.threads, " < ", mine.end, ")"));
+  text.line("#pragma unroll");
+  text.open(cat("for (i32 ", u, " = 0; ", u, " < ", copies, "; ", u, "++)"));
+  text.line(cat("const i64 ", k, " = ", mine.first, " + ", u, " * ", mine.threads, ";"));
+  body();
+  text.otherwise();
+  text.line("#pragma unroll 1");
+  text.open(
+      cat("for (i64 ", k, " = ", mine.first, "; ", k, " < ", mine.end, "; ", k, " += ", mine.threads, ")"));
+  body();
+  text.close();
+}
+
 }  // namespace kw

@@ -1,7 +1,9 @@
-// Emits iterations of a grid loop that one thread executes side by side: their elements are loaded and stored
-// at once where memory allows it, and one by one elsewhere.
+// Emits several iterations of a grid loop for one thread. Those side by side load and store their elements at
+// once where memory allows it, and one by one elsewhere:
 //     if (aligned && j0 + 4 <= n) { a_4 = kw_ld(&a[j0]); for (u: 4) c_4.v[u] = a_4.v[u] + 1; kw_st(&c[j0],
 //     c_4); } else for (j = j0; j < min(n, j0 + 4); j++) c[j] = a[j] + 1;
+// Those that are apart are written out where there are as many, so that all loads come first:
+//     if (j0 + 384 < n) for (u: 4) c[j0 + u * 128] = …; else for (j = j0; j < n; j += 128) c[j] = …;
 #pragma once
 
 #include <string>
@@ -18,5 +20,14 @@ std::string vectors_are_aligned(const For &n, CudaStatements &out);
 /// Emits the iterations from `first` on, as many as the loop's vectors have and as come before `end`.
 void emit_vector(const For &n, const std::string &first, const std::string &end, const std::string &aligned,
                  CudaStatements &out);
+
+/// The iterations of a thread by their numbers from 0 on: the first one, the end of all, and how far apart
+/// the thread's are. The iterator of number k is lo + k · step; without `lo` it is the number.
+struct Apart {
+  std::string first, end, lo;
+  int64_t threads;
+};
+/// Emits the iterations of a thread, as many as the loop's plan says and as there are.
+void emit_unrolled(const For &n, const Apart &mine, CudaStatements &out);
 
 }  // namespace kw

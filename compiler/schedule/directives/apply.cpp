@@ -151,6 +151,7 @@ class Apply {
     For changed = *as<For>(with_own(s, scalars_of_iterations()));
     changed.kind = ForKind::grid, changed.how.per_block = static_cast<uint32_t>(d.per_block);
     changed.how.vector_width = static_cast<uint32_t>(d.vector);
+    changed.how.unroll = static_cast<uint32_t>(d.unroll);
     changed.atomics = accumulators_;
     return {{loop_like(s, std::move(changed))}};
   }

@@ -141,7 +141,7 @@ class OperandPrinter {
   }
   std::string operator()(const Vectorize &d) const { return cat(names_[d.loop], given("by", d.width)); }
   std::string operator()(const Grid &d) const {
-    return cat(names_[d.loop], " by ", d.per_block, given("vector", d.vector));
+    return cat(names_[d.loop], " by ", d.per_block, given("vector", d.vector), given("unroll", d.unroll));
   }
   std::string operator()(const Team &d) const { return cat(names_[d.loop], " by ", d.threads); }
   std::string operator()(const Specialize &d) const { return cat(names_[d.loop], " below ", d.below); }
@@ -255,6 +255,7 @@ class LineParser {
   void operands(Grid &d) {
     d.loop = loop(), d.per_block = size("by");
     if (word_ == "vector") d.vector = size("vector");
+    if (word_ == "unroll") d.unroll = size("unroll");
   }
   void operands(Team &d) { d.loop = loop(), d.threads = size("by"); }
   void operands(Specialize &d) { d.loop = loop(), d.below = size("below"); }

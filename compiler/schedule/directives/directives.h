@@ -152,13 +152,13 @@ struct Collapse {
   static constexpr std::string_view name = "collapse";
   uint32_t loop = 0;
 };
-/// grid LOOP by N [vector V]: launches the iterations on a GPU, N in a block. A thread executes one of them,
-/// or V side by side.
+/// grid LOOP by N [vector V | unroll U]: launches the iterations on a GPU, N in a block. A thread executes
+/// one of them, V side by side, or U between which lie those of the other threads of its block.
 struct Grid {
   static constexpr std::string_view name = "grid";
   uint32_t loop = 0;
   int64_t per_block = 0;
-  int64_t vector = 0;
+  int64_t vector = 0, unroll = 0;
 };
 /// team LOOP by N: lets N threads of a grid loop's block share the iterations of a loop in it.
 struct Team {

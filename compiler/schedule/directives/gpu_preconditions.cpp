@@ -55,10 +55,11 @@ std::vector<const For *> loops_around(const Nest &nest, uint32_t loop) {
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d) {
   const For &n = *nest.loops[d.loop].loop;
-  int64_t vector = std::max<int64_t>(d.vector, 1);
-  if (d.per_block < 1 || d.per_block / vector > most_threads || d.per_block % vector)
+  int64_t at_once = std::max<int64_t>({d.vector, d.unroll, 1});
+  if (d.per_block < 1 || d.per_block / at_once > most_threads || d.per_block % at_once)
     return "a block has 1 to 1,024 threads";
   if (d.vector && d.vector != vector_width_on_gpu(n)) return "its iterations do not fill such vectors";
+  if (d.unroll && (d.vector || !is_short_on_gpu(n))) return "its iterations are long, or executed in vectors";
   if (!holds_serial_loops_alone(n)) return has_kind;
   return launchable_loops(f).count(&n) ? "" : unknown_bounds;
 }

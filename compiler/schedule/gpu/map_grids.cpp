@@ -5,31 +5,18 @@
 #include <unordered_map>
 
 #include "analysis/gpu/launch_form.h"
-#include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
 #include "schedule/gpu/teams.h"
+#include "schedule/gpu/threads.h"
 #include "schedule/tree/carried_values.h"
 
 namespace kw {
 
 namespace {
-
-/// Threads of a block. Chosen: eight and four warps; a multiprocessor holds 2,048 threads in 32 blocks or
-/// fewer.
-constexpr int64_t threads_of_line = 256, threads_of_row = 128;
-/// Threads of a block whose threads each execute a loop. Chosen: a warp, so that 4,096 columns have work for
-/// as many multiprocessors as there are; each of them holds 32 blocks.
-constexpr int64_t threads_of_column = warp_threads;
-
-/// A loop that surely does not fill a warp does not pay for a launch of its own.
-bool is_surely_small(const For &n) {
-  auto trips = most_trips(n);
-  return trips && *trips < static_cast<uint64_t>(warp_threads);
-}
 
 /// Chooses the outermost loops to launch.
 class GridChooser {
@@ -105,27 +92,6 @@ std::vector<Sym> loops_of_launch(const LoopNest &nest, const Sym &outer) {
   return out;
 }
 
-/// Returns the threads of a block of a launch without teams.
-int64_t threads_of_launch(const LoopNest &nest, const std::vector<Sym> &loops) {
-  if (loops.size() > 1) return threads_of_row;
-  bool has_long_loop = false;
-  walk(nest.nest().loops[*find_loop(nest.nest(), loops[0])].loop->body,
-       [&](const For &n, const Stmt &) { has_long_loop |= !is_surely_small(n); });
-  return has_long_loop ? threads_of_column : threads_of_line;
-}
-
-/// Launches the loops; the innermost one in blocks of `per_block` iterations, or of so many vectors.
-void apply_grids(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_block, bool in_vectors = false) {
-  for (const Sym &iter : loops) {
-    uint32_t loop = *find_loop(nest.nest(), iter);
-    bool is_innermost = iter == loops.back();
-    const For &n = *nest.nest().loops[loop].loop;
-    int64_t width = in_vectors && is_innermost ? vector_width_on_gpu(n) : 1;
-    bool vectors = width > 1 && nest.try_apply(Grid{loop, per_block * width, width}).ok();
-    if (!vectors) nest.try_apply(Grid{loop, is_innermost ? per_block : 1});
-  }
-}
-
 /// Returns whether the loops store to memory, always with a stride along the inner loop and in order along
 /// the outer one.
 bool stores_across(const Nest &nest, uint32_t outer, uint32_t inner) {
@@ -140,14 +106,34 @@ bool stores_across(const Nest &nest, uint32_t outer, uint32_t inner) {
   return stores && across;
 }
 
-/// Launches the two innermost loops as tiles if that lets threads read and store side by side. Returns
-/// whether it does.
-bool stage_tiles(LoopNest &nest, const std::vector<Sym> &loops) {
-  if (loops.size() < 2) return false;
+/// Returns whether an access in the inner loop is in order along the outer one and has a stride along the
+/// inner one.
+bool accesses_across(const Nest &nest, uint32_t outer, uint32_t inner) {
+  for (const NestStatement &s : nest.statements)
+    for (const NestAccess &a : s.accesses)
+      if (is_inside(s, inner) && stride_of(nest, a, outer) == StrideKind::unit &&
+          stride_of(nest, a, inner) >= StrideKind::strided)
+        return true;
+  return false;
+}
+
+/// Launches the innermost loop and another one as tiles if that lets threads read and store side by side.
+/// Returns whether it does.
+///     for i: for j: for k: c[i, j, k] = a[j, k, i]   →   for j in grid: tiles over i and k
+bool stage_tiles(LoopNest &nest, std::vector<Sym> loops) {
   LoopNest trial = nest;
   auto number = [&](const Sym &iter) { return *find_loop(trial.nest(), iter); };
-  Sym outer = loops[loops.size() - 2], inner = loops.back();
-  if (is_surely_small(*trial.nest().loops[number(outer)].loop)) return false;
+  size_t at = loops.size() - 1;
+  while (at > 0 && !accesses_across(trial.nest(), number(loops[at - 1]), number(loops.back()))) --at;
+  if (at == 0 || is_surely_small(*trial.nest().loops[number(loops[at - 1])].loop)) return false;
+  Sym outer = loops[at - 1], inner = loops.back();
+  if (at + 1 < loops.size()) {
+    loops.erase(loops.begin() + static_cast<ptrdiff_t>(at) - 1);
+    loops.insert(loops.end() - 1, outer);
+    std::vector<uint32_t> order;
+    for (const Sym &iter : loops) order.push_back(number(iter));
+    if (!trial.try_apply(Reorder{order}).ok()) return false;
+  }
   if (stores_across(trial.nest(), number(outer), number(inner))) {
     if (!trial.try_apply(Reorder{{number(inner), number(outer)}}).ok()) return false;
     std::swap(outer, inner);
@@ -183,7 +169,7 @@ bool stage_rows(LoopNest &nest, const std::vector<Sym> &loops) {
 std::vector<Sym> loops_of_teams(const LoopNest &nest, const std::vector<Sym> &loops) {
   LoopNest trial = nest;
   trial.record(false);
-  apply_grids(trial, loops, teams_of_block);
+  launch_blocks(trial, loops, teams_of_block);
   return loops_for_teams(trial, loops.back());
 }
 
@@ -247,10 +233,10 @@ void map_grids(LoopNest &nest, const Target &target) {
     if (stage_tiles(nest, loops)) continue;
     if (std::vector<Sym> shared = loops_of_teams(nest, loops); !shared.empty()) {
       if (loops.size() == 1 && !launch_few_rows(nest, loops[0], shared)) continue;
-      apply_grids(nest, loops, teams_of_block);
+      launch_blocks(nest, loops, teams_of_block);
       for (const Sym &iter : shared) nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
     } else if (!stage_rows(nest, loops)) {
-      apply_grids(nest, loops, threads_of_launch(nest, loops), true);
+      launch_threads(nest, loops);
     }
   }
   for (const Sym &iter : loops_for_one_team(nest))

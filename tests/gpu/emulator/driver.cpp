@@ -27,6 +27,7 @@
 
 #include "fibres.h"
 #include "memory.h"
+#include "requests.h"
 
 using Result = int;
 namespace {
@@ -251,6 +252,7 @@ void run_launch(const Function &f, std::vector<std::vector<char>> params, std::a
   is_running = true;
   if (setjmp(leave) == 0) f.run(pointers.data(), size.data(), d.seed ? d.next_random() + 1 : 0);
   is_running = false;
+  if (emulator::counts_requests) emulator::finish_requests(f.name);
   emulator::here = {};
 }
 

@@ -82,7 +82,6 @@ namespace emulator {
 namespace {
 
 constexpr size_t stack_bytes = 64 << 10, most_threads = 1024, most_shared = 48 << 10;
-constexpr int no_device = -1;
 
 enum class Wait : uint8_t { none, block, warp, exchange };
 

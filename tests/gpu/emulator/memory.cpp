@@ -13,6 +13,7 @@
 
 #include "fibres.h"
 #include "races.h"
+#include "requests.h"
 
 namespace emulator {
 
@@ -103,7 +104,7 @@ void check_race(const Note &n, Access how, Where where) {
 /// The allocation of the last access, because most are to the same one.
 std::map<uintptr_t, Block>::iterator last = blocks.end();
 
-void access(const volatile void *address, size_t size, Access how) {
+void access(const volatile void *address, size_t size, Access how, const void *site) {
   auto p = reinterpret_cast<uintptr_t>(address);
   bool writes = how != Access::read;
   if (!arena().holds(p)) {
@@ -117,6 +118,8 @@ void access(const volatile void *address, size_t size, Access how) {
   if (last == blocks.end() || p - last->first >= last->second.bytes) last = block_of(p);
   if (last == blocks.end() || p - last->first + size > last->second.bytes) out_of_bounds(p, size, writes);
   if (p % size != 0) report(text("misaligned access of %llu bytes", size, 0, 0));
+  if (counts_requests && how != Access::atomic)
+    add_request({site, p, static_cast<uint32_t>(size), writes, last->second.device == no_device});
   Note *notes = arena().notes + (p - arena().begin());
   for (size_t i = 0; i < size; ++i) {
     Note &n = notes[i];
@@ -209,31 +212,36 @@ Unlocked::~Unlocked() {
 
 using enum emulator::Access;
 
-extern "C" {
-void kw_emulator_atomic(void *p, unsigned size) { emulator::access(p, size, atomic); }
-void kw_emulator_access(const void *p, unsigned size, bool writes) {
-  emulator::access(p, size, writes ? write : read);
+/// The instruction that accesses memory is where the function of the C interface returns to.
+[[gnu::always_inline]] static inline void hook(void *p, size_t size, emulator::Access how) {
+  emulator::access(p, size, how, __builtin_return_address(0));
 }
-void __tsan_read1(void *p) { emulator::access(p, 1, read); }
-void __tsan_read2(void *p) { emulator::access(p, 2, read); }
-void __tsan_read4(void *p) { emulator::access(p, 4, read); }
-void __tsan_read8(void *p) { emulator::access(p, 8, read); }
-void __tsan_read16(void *p) { emulator::access(p, 16, read); }
-void __tsan_write1(void *p) { emulator::access(p, 1, write); }
-void __tsan_write2(void *p) { emulator::access(p, 2, write); }
-void __tsan_write4(void *p) { emulator::access(p, 4, write); }
-void __tsan_write8(void *p) { emulator::access(p, 8, write); }
-void __tsan_write16(void *p) { emulator::access(p, 16, write); }
-void __tsan_unaligned_read1(void *p) { emulator::access(p, 1, read); }
-void __tsan_unaligned_read2(void *p) { emulator::access(p, 2, read); }
-void __tsan_unaligned_read4(void *p) { emulator::access(p, 4, read); }
-void __tsan_unaligned_read8(void *p) { emulator::access(p, 8, read); }
-void __tsan_unaligned_read16(void *p) { emulator::access(p, 16, read); }
-void __tsan_unaligned_write1(void *p) { emulator::access(p, 1, write); }
-void __tsan_unaligned_write2(void *p) { emulator::access(p, 2, write); }
-void __tsan_unaligned_write4(void *p) { emulator::access(p, 4, write); }
-void __tsan_unaligned_write8(void *p) { emulator::access(p, 8, write); }
-void __tsan_unaligned_write16(void *p) { emulator::access(p, 16, write); }
+
+extern "C" {
+void kw_emulator_atomic(void *p, unsigned size) { emulator::access(p, size, atomic, nullptr); }
+void kw_emulator_access(const void *p, unsigned size, bool writes, int line) {
+  emulator::access(p, size, writes ? write : read, reinterpret_cast<const void *>(intptr_t{line}));
+}
+void __tsan_read1(void *p) { hook(p, 1, read); }
+void __tsan_read2(void *p) { hook(p, 2, read); }
+void __tsan_read4(void *p) { hook(p, 4, read); }
+void __tsan_read8(void *p) { hook(p, 8, read); }
+void __tsan_read16(void *p) { hook(p, 16, read); }
+void __tsan_write1(void *p) { hook(p, 1, write); }
+void __tsan_write2(void *p) { hook(p, 2, write); }
+void __tsan_write4(void *p) { hook(p, 4, write); }
+void __tsan_write8(void *p) { hook(p, 8, write); }
+void __tsan_write16(void *p) { hook(p, 16, write); }
+void __tsan_unaligned_read1(void *p) { hook(p, 1, read); }
+void __tsan_unaligned_read2(void *p) { hook(p, 2, read); }
+void __tsan_unaligned_read4(void *p) { hook(p, 4, read); }
+void __tsan_unaligned_read8(void *p) { hook(p, 8, read); }
+void __tsan_unaligned_read16(void *p) { hook(p, 16, read); }
+void __tsan_unaligned_write1(void *p) { hook(p, 1, write); }
+void __tsan_unaligned_write2(void *p) { hook(p, 2, write); }
+void __tsan_unaligned_write4(void *p) { hook(p, 4, write); }
+void __tsan_unaligned_write8(void *p) { hook(p, 8, write); }
+void __tsan_unaligned_write16(void *p) { hook(p, 16, write); }
 // what is volatile is meant for several threads: the record of faults and the words of the host
 void __tsan_volatile_read1(void *) {}
 void __tsan_volatile_read2(void *) {}
@@ -244,10 +252,10 @@ void __tsan_volatile_write2(void *) {}
 void __tsan_volatile_write4(void *) {}
 void __tsan_volatile_write8(void *) {}
 void __tsan_read_range(void *p, uint64_t n) {
-  for (uint64_t i = 0; i < n; ++i) emulator::access(static_cast<char *>(p) + i, 1, read);
+  for (uint64_t i = 0; i < n; ++i) hook(static_cast<char *>(p) + i, 1, read);
 }
 void __tsan_write_range(void *p, uint64_t n) {
-  for (uint64_t i = 0; i < n; ++i) emulator::access(static_cast<char *>(p) + i, 1, write);
+  for (uint64_t i = 0; i < n; ++i) hook(static_cast<char *>(p) + i, 1, write);
 }
 void __tsan_init() {}
 void __tsan_func_entry(void *) {}

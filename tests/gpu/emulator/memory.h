@@ -29,6 +29,8 @@ struct OwnMemory {
 };
 extern OwnMemory own;
 
+constexpr int no_device = -1;  // holds shared memory
+
 /// Returns memory of `bytes` whose bytes are not initialised; 0 if the device has no more.
 uint64_t allocate(int device, size_t bytes, size_t limit);
 /// Returns false if no such memory is allocated.

@@ -23,8 +23,8 @@ Func scheduled(std::string_view lines) {
 }
 
 /// "j/128": the launched loops of a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], and their threads;
-/// "j/128x4": of four iterations each. "j/128(w)": with atomic operations on w; "team j": the loops that
-/// teams share.
+/// "j/128x4": of four iterations side by side each, "j/128u4": of four apart. "j/128(w)": with atomic
+/// operations on w; "team j": the loops that teams share.
 std::string launched(std::string_view lines) {
   std::vector<std::string> out;
   walk(scheduled(lines).body, [&](const For &n, const Stmt &) {
@@ -32,9 +32,11 @@ std::string launched(std::string_view lines) {
     for (const Buf &b : n.atomics) atomics += cat("(", b->sym->name, ")");
     if (n.kind == ForKind::block) out.push_back(cat("team ", n.iter->name, atomics));
     if (n.kind != ForKind::grid) return;
-    std::string vector = n.how.vector_width ? cat("x", n.how.vector_width) : "";
-    out.push_back(
-        cat(n.iter->name, "/", n.how.per_block / std::max(1u, n.how.vector_width), vector, atomics));
+    std::string of_thread = n.how.vector_width ? cat("x", n.how.vector_width)
+                            : n.how.unroll     ? cat("u", n.how.unroll)
+                                               : "";
+    uint32_t iterations = std::max({1u, n.how.vector_width, n.how.unroll});
+    out.push_back(cat(n.iter->name, "/", n.how.per_block / iterations, of_thread, atomics));
   });
   return join_text(out, " ");
 }
@@ -164,11 +166,33 @@ TEST(MapGrids, tiles_are_copied_where_threads_would_read_or_store_with_strides) 
   // what is also written, read elsewhere or under a condition is not copied
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i] + b[i, j]"),
-      "i/1 j/128x4");
+      "i/1 j/128u4");
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n"
                      "    a[i, j] = b[j, i] if j > 3 else 0.0"),
-            "i/1 j/128x4");
-  EXPECT_EQ(launched("for i in range(3):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"), "j/256x4");
+            "i/1 j/128u4");
+  EXPECT_EQ(launched("for i in range(3):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"), "j/256u4");
+}
+
+TEST(MapGrids, rows_that_share_what_they_read_are_of_one_thread) {
+  auto over = [](std::string_view value) {
+    return launched(cat(
+        "for i in range(1, a.shape[0] - 1):\n  for j in range(1, a.shape[1] - 1):\n    a[i, j] = ", value));
+  };
+  EXPECT_EQ(over("b[i - 1, j] + b[i + 1, j]"), "i0/1 j/128");
+  EXPECT_EQ(over("b[i - 1, j - 1] + b[i, j + 1]"), "i0/1 j/128");
+  EXPECT_EQ(over("b[i, j - 1] + b[i, j + 1]"), "i/1 j/128u4");
+  // few rows
+  EXPECT_EQ(
+      launched("for i in range(4):\n  for j in range(a.shape[1]):\n    a[i, j] = b[i, j] + b[i + 1, j + 1]"),
+      "j/256u4");
+}
+
+TEST(MapGrids, threads_have_vectors_if_all_they_move_through_lies_in_them) {
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, i] + a[1, i] + a[2, 0]"), "i/256x4");
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, i] + a[1, i + 1]"), "i/256u4");
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, 2 * i]"), "i/256u4");
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, i] if a[1, 0] > 0 else a[1, i]"), "i/256u4");
+  EXPECT_EQ(launched("for i in range(200):\n  v[i] = a[0, 2 * i]"), "i/256");
 }
 
 TEST(MapGrids, checks_stay_in_the_threads) {
