@@ -24,6 +24,8 @@ struct CodeOrigin {
 /// What the loader of another device than the CPU makes of an artifact.
 struct DeviceCode {
   virtual ~DeviceCode() = default;
+  /// Returns whether no call will compile or load a part of it any more.
+  virtual bool is_whole() const = 0;
 };
 
 /// An artifact, which the kernel owns, and its code. Several threads may call `run` at once.

@@ -270,7 +270,7 @@ std::string launch_bytes(const LaunchProgram &p) {
   w.u32(static_cast<uint32_t>(p.kernels.size()));
   for (const LaunchKernel &k : p.kernels) {
     w.text(k.name);
-    w.u32(k.begin), w.u32(k.end), w.u32(k.threads), w.u32(k.temporaries);
+    w.u32(k.begin), w.u32(k.end), w.u32(k.threads), w.u32(k.temporaries), w.u32(k.side);
     w.u32(static_cast<uint32_t>(k.params.size()));
     for (const CudaParam &param : k.params) w.u8(static_cast<uint8_t>(param.kind)), w.u32(param.index);
   }
@@ -283,11 +283,11 @@ bool read_launches(std::string_view bytes, LaunchProgram &p) {
   p.arch = r.text(most_name);
   p.reads_device = r.u8() != 0;
   p.shared_bytes = r.u32();
-  // A kernel has at least 24 bytes, a parameter 5.
-  p.kernels.resize(r.count(24, most_kernels));
+  // A kernel has at least 28 bytes, a parameter 5.
+  p.kernels.resize(r.count(28, most_kernels));
   for (LaunchKernel &k : p.kernels) {
     k.name = r.text(most_name);
-    k.begin = r.u32(), k.end = r.u32(), k.threads = r.u32(), k.temporaries = r.u32();
+    k.begin = r.u32(), k.end = r.u32(), k.threads = r.u32(), k.temporaries = r.u32(), k.side = r.u32();
     if (k.begin < p.shared_bytes || k.begin > k.end || k.threads == 0 || k.threads > most_threads)
       return false;
     k.params.resize(r.count(5, most_kernel_params));

@@ -168,15 +168,18 @@ class LaunchProgramBuilder {
     std::vector<Stmt> before = std::exchange(pending_, {});
     push(n.cond);
     auto side = [&](const Stmt &body) {
+      side_ = ++sides_;
       pending_ = before;
       block(body);
       pending_.insert(pending_.end(), tail.begin(), tail.end());
     };
     bool was_first = is_first_;
+    uint32_t around = side_;
     std::string yes = separate([&] { side(n.yes); });
     bool launches = !std::exchange(is_first_, was_first);
     std::string no = separate([&] { side(n.no); });
     is_first_ = is_first_ && !launches;
+    side_ = around;
     code_.op(Op::branch);
     code_.operands().text(yes), code_.operands().text(no);
   }
@@ -228,7 +231,7 @@ class LaunchProgramBuilder {
     auto begin = static_cast<uint32_t>(out_.bytes.size());
     out_.bytes += kernel.text;
     out_.launches.kernels.push_back({kernel.name, begin, static_cast<uint32_t>(out_.bytes.size()),
-                                     kernel.threads, static_cast<uint32_t>(kernel.temporaries.size()),
+                                     kernel.threads, static_cast<uint32_t>(kernel.temporaries.size()), side_,
                                      std::move(kernel.params)});
   }
 
@@ -242,6 +245,7 @@ class LaunchProgramBuilder {
   std::vector<Buf> shared_;
   std::vector<Stmt> pending_;
   bool is_first_ = true;
+  uint32_t side_ = 0, sides_ = 0;  ///< of a condition: the present one, and how many there are
   CudaShared texts_;
   EmittedCode out_;
 };

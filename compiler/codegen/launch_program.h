@@ -16,6 +16,7 @@ struct LaunchKernel {
   uint32_t begin = 0, end = 0;  ///< in the code, behind what the kernels share
   uint32_t threads = 1;         ///< of a block
   uint32_t temporaries = 0;     ///< memories of its own, for the temporaries of its threads
+  uint32_t side = 0;  ///< of a host condition, the same for all kernels of it; 0: outside all conditions
   std::vector<CudaParam> params;
 
   friend bool operator==(const LaunchKernel &, const LaunchKernel &) = default;

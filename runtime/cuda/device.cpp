@@ -124,6 +124,12 @@ void CudaDevice::check(CuResult result, const char *function) {
   throw_runtime_error(cat(function, " on device ", index_, ": ", name_of_result(driver_, result)));
 }
 
+void CudaDevice::refuse_capture(CuStream stream, const char *function) {
+  int is_captured = 0;
+  CuResult state = driver_.cuStreamIsCapturing(stream, &is_captured);
+  check(state == cu_success && is_captured ? cu_stream_capture_unsupported : state, function);
+}
+
 bool CudaDevice::wait(CuStream stream, const WaitLook &look) {
   if (!look) {
     check(driver_.cuStreamSynchronize(stream), "cuStreamSynchronize");

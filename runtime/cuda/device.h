@@ -54,6 +54,8 @@ class CudaDevice {
   /// Throws for the result of a function of the driver, unless it is success: E504 if the device no longer
   /// works, an OpError without memory, and E506 for what a stream that is captured does not allow.
   void check(CuResult result, const char *function);
+  /// Throws E506 if a stream is captured: `function` is not allowed then.
+  void refuse_capture(CuStream stream, const char *function);
   /// Waits until a stream has done all its work. `look`, if given, is asked every 50 ms; when it returns
   /// true, loops that may run for ever are told to end. Returns whether that happened.
   bool wait(CuStream stream, const WaitLook &look = {});

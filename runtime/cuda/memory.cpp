@@ -50,10 +50,7 @@ CuPointer DeviceMemory::allocate(size_t bytes, CuStream stream) {
     return memory;
   }
   const CudaDriver &driver = device_.driver();
-  int capturing = 0;
-  CuResult state = driver.cuStreamIsCapturing(stream, &capturing);
-  device_.check(state == cu_success && capturing ? cu_stream_capture_unsupported : state,
-                "cuMemAllocFromPoolAsync");
+  device_.refuse_capture(stream, "cuMemAllocFromPoolAsync");
   CuPointer memory = 0;
   CuResult r = driver.cuMemAllocFromPoolAsync(&memory, size, pool_, stream);
   if (r == cu_out_of_memory) {

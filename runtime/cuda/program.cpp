@@ -45,12 +45,23 @@ CuKernel load(const CudaDriver &driver, const Cubin &code, const std::string &na
 
 }  // namespace
 
-CudaProgram::CudaProgram(const Artifact &artifact) : reads_device_(artifact.launches.reads_device) {
+CudaProgram::CudaProgram(const Artifact &artifact)
+    : reads_device_(artifact.launches.reads_device), kernels_(artifact.launches.kernels.size()) {
+  missing_ = kernels_.size();
+  load_side(artifact, 0);
+}
+
+/// Loads the kernels of one side of a condition, or those outside of all.
+void CudaProgram::load_side(const Artifact &artifact, uint32_t side) const {
   const CudaDriver &driver = need_driver();
-  std::vector<CubinSource> sources = sources_for_devices(artifact);
+  std::vector<CubinSource> all = sources_for_devices(artifact), sources;
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (artifact.launches.kernels[i].side == side && !kernels_[i])
+      numbers.push_back(i), sources.push_back(std::move(all[i]));
   std::vector<Cubin> codes = obtain_cubins(sources);
   for (size_t i = 0; i < codes.size(); ++i) {
-    const std::string &name = artifact.launches.kernels[i].name;
+    const std::string &name = artifact.launches.kernels[numbers[i]].name;
     CuResult result = cu_success;
     CuKernel kernel = load(driver, codes[i], name, result);
     // an entry that this driver does not take is as good as none
@@ -63,23 +74,31 @@ CudaProgram::CudaProgram(const Artifact &artifact) : reads_device_(artifact.laun
       e.help = {"report it with the output of KW_DEBUG=\"dump:after=all\""};
       throw ResolvedError({e});
     }
-    kernels_.push_back(kernel);
+    kernels_[numbers[i]] = kernel;
+    missing_.fetch_sub(1, std::memory_order_acq_rel);
   }
 }
 
-CuFunction CudaProgram::function(CudaDevice &device, uint32_t kernel) const {
-  if (const OnDevice *last = last_.load(std::memory_order_acquire); last && last->device == device.index())
-    return last->functions[kernel];
+CuFunction CudaProgram::function(const Artifact &artifact, CudaDevice &device, uint32_t kernel,
+                                 CuStream stream) const {
+  auto known = [&](const OnDevice *d) {
+    return d && d->device == device.index() ? d->functions[kernel] : CuFunction{};
+  };
+  if (CuFunction f = known(last_.load(std::memory_order_acquire))) return f;
   std::scoped_lock lock(mutex_);
-  for (const auto &known : made_)
-    if (known->device == device.index()) {
-      last_.store(known.get(), std::memory_order_release);
-      return known->functions[kernel];
+  for (size_t i = made_.size(); i-- > 0;)
+    if (CuFunction f = known(made_[i].get())) {
+      last_.store(made_[i].get(), std::memory_order_release);
+      return f;
     }
+  if (!kernels_[kernel]) {
+    device.refuse_capture(stream, "cuLibraryLoadData");
+    load_side(artifact, artifact.launches.kernels[kernel].side);
+  }
   auto made = std::make_unique<OnDevice>(OnDevice{device.index(), {}});
   for (CuKernel k : kernels_) {
     CuFunction f = nullptr;
-    device.check(device.driver().cuKernelGetFunction(&f, k), "cuKernelGetFunction");
+    if (k) device.check(device.driver().cuKernelGetFunction(&f, k), "cuKernelGetFunction");
     made->functions.push_back(f);
   }
   made_.push_back(std::move(made));

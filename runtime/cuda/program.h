@@ -14,28 +14,35 @@
 
 namespace kw {
 
+/// The kernels that every call launches are loaded at once. Those of one side of a condition are loaded when
+/// a call takes that side.
 class CudaProgram : public DeviceCode {
  public:
-  /// Finds or compiles the machine code of all kernels and loads it. Throws ResolvedError.
+  /// Finds or compiles machine code and loads it. Throws ResolvedError.
   explicit CudaProgram(const Artifact &artifact);
 
   /// Returns whether its launch program reads what kernels have computed.
   bool reads_device() const { return reads_device_; }
+  bool is_whole() const override { return missing_.load(std::memory_order_acquire) == 0; }
 
-  /// Returns the function of a kernel on a device, whose context is current.
-  CuFunction function(CudaDevice &device, uint32_t kernel) const;
+  /// Returns the function of a kernel of this artifact on a device, whose context is current; loads it first
+  /// if need be, for which `stream` must not be captured. Throws ResolvedError.
+  CuFunction function(const Artifact &artifact, CudaDevice &device, uint32_t kernel, CuStream stream) const;
 
  private:
-  std::vector<CuKernel> kernels_;
-  bool reads_device_ = false;
-  /// By device, for the devices that have run it; made once each, never changed.
+  /// By device, for the devices that have run it. Never changed: what more is loaded makes another one.
   struct OnDevice {
     uint32_t device;
-    std::vector<CuFunction> functions;
+    std::vector<CuFunction> functions;  ///< null for kernels that are not loaded
   };
+  void load_side(const Artifact &artifact, uint32_t side) const;
+
+  bool reads_device_ = false;
   mutable std::mutex mutex_;
+  mutable std::vector<CuKernel> kernels_;                ///< guarded by the mutex; null if not loaded
   mutable std::vector<std::unique_ptr<OnDevice>> made_;  ///< guarded by the mutex
   mutable std::atomic<const OnDevice *> last_{nullptr};
+  mutable std::atomic<size_t> missing_{0};
 };
 
 }  // namespace kw

@@ -85,9 +85,9 @@ class StreamQueue : public LaunchQueue {
     }
     ++call_.launch;
     parameters(kernel, c, own.parts);
-    CuResult r =
-        device_.driver().cuLaunchKernel(program_.function(device_, c.kernel), blocks[0], blocks[1], blocks[2],
-                                        kernel.threads, 1, 1, 0, stream_, pointers_.data(), nullptr);
+    CuFunction function = program_.function(kernel_.artifact(), device_, c.kernel, stream_);
+    CuResult r = device_.driver().cuLaunchKernel(function, blocks[0], blocks[1], blocks[2], kernel.threads, 1,
+                                                 1, 0, stream_, pointers_.data(), nullptr);
     check(r, "cuLaunchKernel");
     return true;
   }

@@ -8,6 +8,7 @@
 #include "bind/dispatch/changed.h"
 #include "bind/dispatch/device_call.h"
 #include "bind/dispatch/inline_cache.h"
+#include "bind/dispatch/log.h"
 #include "bind/dispatch/notes.h"
 #include "bind/dispatch/tensor.h"
 #include "runtime/cuda/run.h"
@@ -116,10 +117,12 @@ bool enter_plan(KernelState &k, CallPlan &plan, const CallFrame &f, Entry &entry
   return entered == Entered::ok;
 }
 
-/// Runs a body. Short runs keep the GIL, longer ones release it. Very long ones run in a separate thread
-/// while this thread checks for signals.
+/// Runs a body. Short runs keep the GIL, longer ones and those that may compile a part of it release it. Very
+/// long ones run in a separate thread while this thread checks for signals.
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
-  if (work <= release_gil_above) return run_on_device(kernel, words, nullptr);
+  bool is_whole = !kernel.device_code() || kernel.device_code()->is_whole();
+  LogPasser logged;
+  if (work <= release_gil_above && is_whole) return run_on_device(kernel, words, nullptr);
   GilReleased released;
   if (work <= watch_above) return run_on_device(kernel, words, nullptr);
   return run_watched(kernel, words,

@@ -152,7 +152,7 @@ Artifact for_gpu() {
   using enum CudaParam::Kind;
   std::vector<CudaParam> params;
   for (auto kind : {data, dim, scalar, iterator, slot, temporary, call}) params.push_back({kind, 300});
-  a.launches.kernels = {{"f_0", 1, 3, 256, 2, params}, {"f_1", 4, 7, 1, 0, {}}};
+  a.launches.kernels = {{"f_0", 1, 3, 256, 2, 0, params}, {"f_1", 4, 7, 1, 0, 2, {}}};
   return a;
 }
 
@@ -164,7 +164,7 @@ TEST(Artifact, launches_come_back) {
   EXPECT_EQ(b->code, a.code);
   EXPECT_EQ(b->launches, a.launches);
   auto [code, kernels, shared_bytes, reads_device, arch] = a.launches;
-  auto [name, begin, end, threads, temporaries, params] = kernels[0];
+  auto [name, begin, end, threads, temporaries, side, params] = kernels[0];
   EXPECT_EQ(
       cat(code, name, begin, end, threads, temporaries, params.size(), shared_bytes, reads_device, arch),
       "stack codef_013256271Truesm_90");

@@ -114,7 +114,7 @@ TEST(Launches, damaged_programs_end) {
     std::string code;
     for (size_t size = random() % 60; code.size() < size;)
       code += static_cast<char>(random() % 3 ? random() % 36 : random() % 256);
-    LaunchProgram program{code, {{"f_0", 0, 0, 32, 1, {}}}, 0};
+    LaunchProgram program{code, {{"f_0", 0, 0, 32, 1, 0, {}}}, 0};
     int64_t dims[] = {5, -1};
     uint64_t scalars[] = {7};
     Recorder queue(3);

@@ -1,0 +1,118 @@
+"""Kernels behind a condition of the host are compiled when a call takes their side."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stand_ins
+from device import Device
+
+import kernelwright as kw
+
+PROGRAM = '''\
+import sys
+import numpy as np
+import kernelwright as kw
+
+@kw.kernel
+def row_sums(x):
+    """A block sums each of a few rows, a warp each of many."""
+    s = output_tensor((x.shape[0],), x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            s[i] += x[i, j]
+    return s
+
+if __name__ == "__main__":
+    for rows in (3, 5, 3000, 2048, 3):
+        x = np.ones((rows, 40), "float32")
+        same = bool((row_sums(kw.Tensor(x, device="cuda")).numpy() == 40.0).all())
+        print(rows, same, file=sys.stderr, flush=True)
+'''
+
+
+def test_a_side_is_compiled_when_it_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    given = {"KW_CACHE_DIR": str(tmp_path / "cache"), "KW_LOG": "info"}
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        env={**os.environ, **stand_ins.environment(**given)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = [
+        "made" if "a kernel of 'row_sums' was compiled" in line else line
+        for line in done.stderr.splitlines()
+        if "a kernel of" in line or line.endswith(("True", "False"))
+    ]
+    assert told == ["made", "3 True", "5 True", "made", "3000 True", "2048 True", "3 True"]
+
+
+def doubled_sums(x, s):
+    for i in range(x.shape[0]):
+        total = 0.0
+        for j in range(x.shape[1]):
+            total += x[i, j]
+        s[i] = 2.0 * total
+    return s
+
+
+def test_threads_that_need_it_at_once(device: Device) -> None:
+    kernel = kw.kernel(doubled_sums)
+    few, many = (np.ones((rows, 33), "float32") for rows in (3, 2100))
+    kernel(kw.Tensor(few, device="cuda"), kw.Tensor(np.zeros(3, "float32"), device="cuda"))
+    right = []
+
+    def call() -> None:
+        s = kw.Tensor(np.zeros(2100, "float32"), device="cuda")
+        right.append(bool((kernel(kw.Tensor(many, device="cuda"), s).numpy() == 66.0).all()))
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert right == [True] * 8
+
+
+def test_not_while_a_stream_is_captured(device: Device) -> None:
+    if not device.is_emulated:
+        pytest.skip("the stand-in tells what it captures")
+
+    @kw.kernel
+    def kept_sums(x, s):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                s[i] += x[i, j]
+        return s
+
+    def tensors(rows: int) -> tuple[kw.Tensor, kw.Tensor]:
+        x, s = np.ones((rows, 33), "float32"), np.zeros(rows, "float32")
+        return kw.Tensor(x, device="cuda"), kw.Tensor(s, device="cuda")
+
+    kept_sums(*tensors(3))
+    few, many = tensors(3), tensors(2100)
+    kw.cuda.synchronize()
+    handle = ctypes.c_void_p(device.stream())
+    assert handle.value
+    with kw.cuda.stream(handle.value):
+        device.capture(handle.value, True)
+        try:
+            kept_sums(*few)
+            with pytest.raises(kw.DeviceError) as error:
+                kept_sums(*many)
+        finally:
+            device.capture(handle.value, False)
+        assert "error[E506]: cuLibraryLoadData: a stream that is captured allows no compilation" in str(
+            error.value
+        )
+        assert (kept_sums(*many).numpy() == 33.0).all()
