@@ -222,7 +222,8 @@ struct LoopPlan {
   /// has fewer iterations than there are threads, threads share the iterations of both.
   uint32_t collapse = 0;
   /// For a loop over rows that holds only a vector loop over the elements of a row. If the rows are
-  /// contiguous, all are executed as one row.
+  /// contiguous, all are executed as one row. For a grid loop: its iterations are the elements of the arrays
+  /// that it moves through, in the order of memory.
   uint32_t flatten = 0;
   /// For a loop in a parallel region: its stores to write-only outputs are non-temporal in large calls, if
   /// their rows begin at cache lines.

@@ -184,10 +184,10 @@ static bool fits_kind(const LoopPlan &how, ForKind kind) {
          (!how.unroll || kind == ForKind::unroll || serial || parallel || kind == ForKind::block ||
           kind == ForKind::grid) &&
          (!how.chunk || parallel) && (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) &&
-         (!how.collapse || parallel) && (!how.flatten || serial || parallel) && (!how.prefetch || vector) &&
-         (!how.stream || vector || (serial && how.transpose)) && (!how.transpose || serial) &&
-         (!how.chunks_per_thread || (parallel && !how.chunk)) && (!how.per_block || kind == ForKind::grid) &&
-         (!how.threads || kind == ForKind::block);
+         (!how.collapse || parallel) && (!how.flatten || serial || parallel || kind == ForKind::grid) &&
+         (!how.prefetch || vector) && (!how.stream || vector || (serial && how.transpose)) &&
+         (!how.transpose || serial) && (!how.chunks_per_thread || (parallel && !how.chunk)) &&
+         (!how.per_block || kind == ForKind::grid) && (!how.threads || kind == ForKind::block);
 }
 
 /// Returns whether iterations of a loop run at the same time, on threads.

@@ -106,5 +106,7 @@ def test_rows_share_their_loads() -> None:
 
     made = nvrtc.compile_text(column.cuda("f32[:, :]", device="sm_90"), "compute_90")
     assert made.code == 0, made.log
-    # and a loop of one row for the last ones
-    assert made.ptx.count("st.global") == 8 + 1 and made.ptx.count("ld.global") == 10 + 3
+    # a loop of one row is for the last ones
+    kernels = 2  # one for short rows
+    assert made.ptx.count("st.global") == kernels * (8 + 1)
+    assert made.ptx.count("ld.global") == kernels * (10 + 3)

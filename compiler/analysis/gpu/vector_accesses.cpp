@@ -24,6 +24,18 @@ constexpr uint32_t most_operations = 24;
 /// What exp and the like count for. Chosen: two in a body are too many.
 constexpr uint32_t operations_of_function = 12;
 
+/// Returns whether an expression depends on an iterator other than by what it loads.
+bool moves_with(const Expr &e, const Sym &iter) {
+  if (const Ref *r = as<Ref>(e)) return r->sym == iter;
+  if (as<Load>(e)) return false;
+  bool found = false;
+  for_each_operand(e, [&](const Expr &operand) { found = found || moves_with(operand, iter); });
+  return found;
+}
+bool moves_with(const std::vector<Expr> &index, const Sym &iter) {
+  return std::any_of(index.begin(), index.end(), [&](const Expr &e) { return moves_with(e, iter); });
+}
+
 class AccessFinder {
  public:
   explicit AccessFinder(const For &n) : n_(n) {
@@ -74,6 +86,7 @@ class AccessFinder {
   }
   /// Returns whether the elements of iterations side by side lie side by side.
   bool fits(const VectorAccess &a) const {
+    if (n_.how.flatten) return moves_with(a.index, n_.iter) && a.buf->dtype != DType::b1;
     const Ref *last = a.index.empty() ? nullptr : as<Ref>(a.index.back());
     bool in_memory = a.buf->space == Space::param || a.buf->space == Space::heap;
     bool in_rows = a.buf->strides.empty() || as_int(a.buf->strides.back()) == 1;
@@ -93,22 +106,13 @@ class AccessFinder {
   std::unordered_set<const BufNode *> refused_;  ///< stored to, and with other accesses
 };
 
-/// Returns whether an expression depends on an iterator other than by what it loads.
-bool moves_with(const Expr &e, const Sym &iter) {
-  if (const Ref *r = as<Ref>(e)) return r->sym == iter;
-  if (as<Load>(e)) return false;
-  bool found = false;
-  for_each_operand(e, [&](const Expr &operand) { found = found || moves_with(operand, iter); });
-  return found;
-}
-
 /// Returns whether an access that is not among `vectors` moves with the iterator.
 bool moves_otherwise(const For &n, const std::vector<VectorAccess> &vectors) {
   bool found = false;
   auto look = [&](const Buf &b, const std::vector<Expr> &index) {
     for (const VectorAccess &a : vectors)
       if (a.buf == b && equal(a.index, index)) return;
-    for (const Expr &e : index) found = found || moves_with(e, n.iter);
+    found = found || moves_with(index, n.iter);
   };
   for_each_evaluated(n.body, [&](const Expr &root) {
     walk(root, [&](const Load &l, const Expr &) { look(l.buf, l.index); });

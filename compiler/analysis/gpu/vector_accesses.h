@@ -16,7 +16,8 @@ struct VectorAccess {
 };
 
 /// Returns the accesses that every iteration executes, whose last subscript is the iterator and whose others
-/// do not change. A buffer that the loop stores to and accesses in other forms is left out.
+/// do not change; in a flat loop those to its element. A buffer that the loop stores to and accesses in other
+/// forms is left out.
 std::vector<VectorAccess> vector_accesses(const For &n);
 
 /// Returns the iterations whose elements fill 16 bytes, the widest access of a thread; 1 if the loop is not

@@ -244,6 +244,11 @@ class KernelEmitter {
       text_.line(
           cat("const bool ", aligned, " = ", vectors_are_aligned(*grid_.back().loop, statements_), ";"));
     }
+    if (grid_.size() == 1) {
+      const For &n = *grid_.back().loop;
+      bool counts = n.step == 1 && as_int(n.lo) == 0;
+      if (counts) expressions_.set_counter(n.iter, n.how.flatten);
+    }
     Stmt body = s_.body;
     for (size_t d = 0; d < grid_.size(); ++d) {
       grid_loop(grid_[d], "zyx"[3 - grid_.size() + d]);
@@ -257,7 +262,8 @@ class KernelEmitter {
     else if (!number_.empty())
       team_.number = number_;
     if (several_.side_by_side > 1)
-      emit_vector(*grid_.back().loop, several_.first, several_.end, aligned, statements_);
+      emit_vector(*grid_.back().loop, {several_.first, several_.end, several_.lo, per_block_}, aligned,
+                  statements_);
     else if (several_.apart > 1)
       emit_unrolled(*grid_.back().loop, {several_.first, several_.end, several_.lo, per_block_}, statements_);
     else
@@ -270,7 +276,7 @@ class KernelEmitter {
     bool is_one = dimension != 'x' || per_block_ == 1;
     std::string per_block = is_one ? "" : cat(" * ", per_block_ * several_.of_thread());
     std::string mine = is_one ? "" : cat(" + ", team_.threads ? number_of_team_ : "kw_thread");
-    if (dimension == 'x' && several_.side_by_side > 1) mine += cat(" * ", several_.side_by_side);
+    if (has_several && several_.side_by_side > 1) mine += cat(" * ", several_.side_by_side);
     std::string first = cat("kw_block(", dimension, ")", per_block, mine),
                 step = cat("kw_blocks(", dimension, ")", per_block);
     expressions_.begin({n.lo, n.hi, g.trips});
@@ -281,7 +287,10 @@ class KernelEmitter {
     std::string lo = counts_itself ? "" : statements_.stable(n.lo, "lo");
     // Most threads execute one iteration; NVRTC would unroll the loop.
     text_.line("#pragma unroll 1");
-    text_.open(cat("for (i64 ", k, " = ", first, "; ", k, " < ", end, "; ", k, " += ", step, ")"));
+    // A thread whose own vector lies behind the end may have others to execute of its block.
+    bool is_vector = has_several && several_.side_by_side > 1;
+    std::string from = is_vector ? cat(" - kw_thread * ", several_.side_by_side) : "";
+    text_.open(cat("for (i64 ", k, " = ", first, "; ", k, from, " < ", end, "; ", k, " += ", step, ")"));
     number_ = number_.empty() ? k : cat("(", number_, " * ", end, " + ", k, ")");
     if (has_several)
       several_.first = k, several_.end = end, several_.lo = lo;

@@ -36,6 +36,7 @@ std::string vectors_are_aligned(const For &n, CudaStatements &out) {
   for (const VectorAccess &a : vector_accesses(n)) {
     size_t bytes = n.how.vector_width * item_size(a.buf->dtype);
     conditions.push_back(cat("(u64)", out.names().of(a.buf->sym), " % ", bytes, " == 0"));
+    if (n.how.flatten) continue;
     // Each row begins a multiple of the vectors behind the first one.
     if (a.buf->rank() > 1 && a.buf->strides.empty()) rows_of(a.buf->extents.back());
     for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) rows_of(a.buf->strides[d]);
@@ -43,9 +44,9 @@ std::string vectors_are_aligned(const For &n, CudaStatements &out) {
   return conditions.empty() ? "false" : join_text(conditions, " && ");
 }
 
-void emit_vector(const For &n, const std::string &first, const std::string &end, const std::string &aligned,
-                 CudaStatements &out) {
+void emit_vector(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
   CudaText &text = out.text();
+  const std::string &first = mine.first, &end = mine.end;
   uint32_t width = n.how.vector_width;
   std::vector<Vector> vectors = vectors_of(n, out.names());
   std::string iterator = out.names().of(n.iter), u = out.names().fresh("u");
@@ -70,15 +71,24 @@ void emit_vector(const For &n, const std::string &first, const std::string &end,
   for (const Vector &v : vectors)
     if (v.access.is_stored) text.line(cat("kw_st(", address(v), ", ", v.variable, ");"));
   text.otherwise();
+  // The threads of a warp access memory side by side in both cases: only the last vector of a row is cut
+  // short.
+  std::string at = out.names().fresh("at"), by = out.names().fresh("by"), last = out.names().fresh("last");
+  int64_t others = (width - 1) * mine.threads;
+  text.line(cat("const i64 ", by, " = ", aligned, " ? 1 : ", mine.threads, ";"));
+  text.line(
+      cat("const i64 ", at, " = ", aligned, " ? ", first, " : ", first, " - kw_thread * ", width - 1, ";"));
+  text.line(cat("const i64 ", last, " = kw_min<i64>(", end, ", ", at, " + (", aligned, " ? ", width, " : ",
+                others + 1, "));"));
   text.line("#pragma unroll 1");
-  std::string last = cat("kw_min<i64>(", end, ", ", first, " + ", width, ")");
-  text.open(cat("for (i64 ", iterator, " = ", first, "; ", iterator, " < ", last, "; ", iterator, "++)"));
+  text.open(
+      cat("for (i64 ", iterator, " = ", at, "; ", iterator, " < ", last, "; ", iterator, " += ", by, ")"));
   out.block(n.body);
   text.close();
   text.close();
 }
 
-void emit_unrolled(const For &n, const Apart &mine, CudaStatements &out) {
+void emit_unrolled(const For &n, const Several &mine, CudaStatements &out) {
   CudaText &text = out.text();
   int64_t copies = n.how.unroll;
   std::string u = out.names().fresh("u"),

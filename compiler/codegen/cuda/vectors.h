@@ -1,5 +1,5 @@
 // Emits several iterations of a grid loop for one thread. Those side by side load and store their elements at
-// once where memory allows it, and one by one elsewhere:
+// once where memory allows it, and one by one elsewhere, if it is not aligned, then a block apart:
 //     if (aligned && j0 + 4 <= n) { a_4 = kw_ld(&a[j0]); for (u: 4) c_4.v[u] = a_4.v[u] + 1; kw_st(&c[j0],
 //     c_4); } else for (j = j0; j < min(n, j0 + 4); j++) c[j] = a[j] + 1;
 // Those that are apart are written out where there are as many, so that all loads come first:
@@ -17,17 +17,15 @@ class CudaStatements;
 /// Returns a condition under which the accesses of all threads are aligned.
 std::string vectors_are_aligned(const For &n, CudaStatements &out);
 
-/// Emits the iterations from `first` on, as many as the loop's vectors have and as come before `end`.
-void emit_vector(const For &n, const std::string &first, const std::string &end, const std::string &aligned,
-                 CudaStatements &out);
-
-/// The iterations of a thread by their numbers from 0 on: the first one, the end of all, and how far apart
-/// the thread's are. The iterator of number k is lo + k · step; without `lo` it is the number.
-struct Apart {
+/// The iterations of a thread by their numbers from 0 on: the first one, the end of all, and the threads of a
+/// block. The iterator of number k is lo + k · step; without `lo` it is the number.
+struct Several {
   std::string first, end, lo;
   int64_t threads;
 };
-/// Emits the iterations of a thread, as many as the loop's plan says and as there are.
-void emit_unrolled(const For &n, const Apart &mine, CudaStatements &out);
+/// Emits the iterations of a thread that are side by side, as many as the loop's plan says and as there are.
+void emit_vector(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out);
+/// Likewise those that are a block apart.
+void emit_unrolled(const For &n, const Several &mine, CudaStatements &out);
 
 }  // namespace kw

@@ -17,6 +17,7 @@
 #include "schedule/tree/apply_copies.h"
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
+#include "schedule/tree/linear_grid.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/private_bins.h"
 #include "schedule/tree/rfactor.h"
@@ -171,8 +172,10 @@ class Apply {
     return {{staged_tiles(outer, inner, buffers, teams_for_tiles(buffers), s.loc())}};
   }
   template <class D>
-    requires(rewrites_for_gpu<D> && !std::is_same_v<D, Stage>)
-  StatementList in_place_of(const Stmt &s, const D &) const {
+    requires((rewrites_for_gpu<D> && !std::is_same_v<D, Stage>) || std::is_same_v<D, Linearize>)
+  StatementList in_place_of(const Stmt &s, const D &d) const {
+    if constexpr (std::is_same_v<D, Linearize>)
+      return {{with_linear_loop(s, {d.below, d.per_block, d.vector, d.unroll})}};
     if constexpr (std::is_same_v<D, StageChain>) return {{staged_chain(*as<For>(s), s.loc())}};
     const For whole = *as<For>(with_own(s, scalars_of_iterations()));
     if constexpr (std::is_same_v<D, StageRows>) return {{staged_rows(whole, s.loc())}};

@@ -145,6 +145,10 @@ class OperandPrinter {
   }
   std::string operator()(const Team &d) const { return cat(names_[d.loop], " by ", d.threads); }
   std::string operator()(const Specialize &d) const { return cat(names_[d.loop], " below ", d.below); }
+  std::string operator()(const Linearize &d) const {
+    return cat(names_[d.loop], given("below", d.below), " by ", d.per_block, given("vector", d.vector),
+               given("unroll", d.unroll));
+  }
   std::string operator()(const Split &d) const { return cat(names_[d.loop], " by ", d.size); }
   std::string operator()(const Reorder &d) const {
     std::vector<std::string> out;
@@ -252,8 +256,13 @@ class LineParser {
     if (word_ == "chunk") d.chunk = size("chunk");
   }
   void operands(Vectorize &d) { d.loop = loop(), d.width = size("by"); }
-  void operands(Grid &d) {
-    d.loop = loop(), d.per_block = size("by");
+  template <class D>
+    requires std::is_same_v<D, Grid> || std::is_same_v<D, Linearize>
+  void operands(D &d) {
+    d.loop = loop();
+    if constexpr (std::is_same_v<D, Linearize>)
+      if (word_ == "below") d.below = size("below");
+    d.per_block = size("by");
     if (word_ == "vector") d.vector = size("vector");
     if (word_ == "unroll") d.unroll = size("unroll");
   }

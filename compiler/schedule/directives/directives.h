@@ -197,6 +197,15 @@ struct Specialize {
   uint32_t loop = 0;
   int64_t below = 0;
 };
+/// linearize LOOP [below M] by N [vector V | unroll U]: executes launched loops that stand in one another as
+/// one, launched like `grid`: in calls in which the innermost one has fewer than M iterations; without M in
+/// calls in which all arrays have an element for each iteration, in the order of memory.
+struct Linearize {
+  static constexpr std::string_view name = "linearize";
+  uint32_t loop = 0;
+  int64_t below = 0, per_block = 0;
+  int64_t vector = 0, unroll = 0;
+};
 /// rfactor LOOP: computes a reduction that nothing runs beside in parts, each by a team, and combines them in
 /// launches.
 struct Rfactor {
@@ -208,7 +217,7 @@ using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
                  Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, StageRows,
-                 StageChain, Specialize>;
+                 StageChain, Specialize, Linearize>;
 
 /// Whether a directive, by its loop alone, makes other loops of a loop for a GPU.
 template <class D>

@@ -11,6 +11,7 @@
 #include "ir/limits.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/tree/linear_grid.h"
 #include "schedule/tree/rfactor.h"
 #include "schedule/tree/staged_chain.h"
 #include "schedule/tree/staged_rows.h"
@@ -53,13 +54,20 @@ std::vector<const For *> loops_around(const Nest &nest, uint32_t loop) {
 
 }  // namespace
 
-std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d) {
-  const For &n = *nest.loops[d.loop].loop;
+/// Returns why a loop cannot be launched in blocks of this size; "" if it can.
+template <class D>
+static std::string_view why_not_in_blocks(const For &n, const D &d) {
   int64_t at_once = std::max<int64_t>({d.vector, d.unroll, 1});
   if (d.per_block < 1 || d.per_block / at_once > most_threads || d.per_block % at_once)
     return "a block has 1 to 1,024 threads";
   if (d.vector && d.vector != vector_width_on_gpu(n)) return "its iterations do not fill such vectors";
-  if (d.unroll && (d.vector || !is_short_on_gpu(n))) return "its iterations are long, or executed in vectors";
+  bool is_long = d.unroll && (d.vector || !is_short_on_gpu(n));
+  return is_long ? "its iterations are long, or executed in vectors" : "";
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d) {
+  const For &n = *nest.loops[d.loop].loop;
+  if (std::string_view why = why_not_in_blocks(n, d); !why.empty()) return why;
   if (!holds_serial_loops_alone(n)) return has_kind;
   return launchable_loops(f).count(&n) ? "" : unknown_bounds;
 }
@@ -147,6 +155,22 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChai
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d) {
   return why_not_flat(f, nest, d.loop);
+}
+
+std::string_view why_not_on_gpu(const Func &, const Nest &nest, const Linearize &d) {
+  for (const For *around : loops_around(nest, d.loop))
+    if (around && around->kind == ForKind::grid) return "a grid loop stands around it";
+  std::vector<const For *> loops = grid_nest(*nest.loops[d.loop].loop);
+  if (loops.size() < 2) return "it is no grid loop, or has none in it";
+  bool has_team = false;
+  walk(loops.back()->body, [&](const For &n, const Stmt &) { has_team |= n.kind == ForKind::block; });
+  if (has_team) return "a team shares a loop in it";
+  for (size_t d2 = 1; d2 < loops.size(); ++d2)
+    for (size_t e = 0; e < d2; ++e)
+      if (mentions(loops[d2]->lo, loops[e]->iter) || mentions(loops[d2]->hi, loops[e]->iter))
+        return "a loop in it has other bounds in each iteration";
+  if (!d.below && !conditions_of_one_row(loops)) return "an array has no element for each iteration";
+  return why_not_in_blocks(linear_loop(loops, {d.below, d.per_block, d.vector, d.unroll}), d);
 }
 
 }  // namespace kw

@@ -7,7 +7,8 @@
 namespace kw {
 
 template <class D>
-inline constexpr bool is_for_gpus = rewrites_for_gpu<D> || std::is_same_v<D, Grid> || std::is_same_v<D, Team>;
+inline constexpr bool is_for_gpus =
+    rewrites_for_gpu<D> || std::is_same_v<D, Grid> || std::is_same_v<D, Team> || std::is_same_v<D, Linearize>;
 
 /// Return why a directive does not fit the tree, as a phrase for users; "" if it does.
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d);
@@ -15,6 +16,7 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d);
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Linearize &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d);
 

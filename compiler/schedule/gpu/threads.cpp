@@ -8,6 +8,7 @@
 #include "analysis/nest/trip_counts.h"
 #include "ir/limits.h"
 #include "ir/walk.h"
+#include "schedule/tree/linear_grid.h"
 
 namespace kw {
 
@@ -63,9 +64,9 @@ bool reads_again(const Nest &nest, uint32_t row, uint32_t inner) {
 }
 
 /// Launches the loops so that a thread executes an element of several rows, if these share what they read.
-/// Returns whether it does.
-bool launch_rows(LoopNest &nest, const std::vector<Sym> &loops) {
-  if (loops.size() < 2) return false;
+/// Returns the outermost loop of the launch, or null.
+Sym launch_rows(LoopNest &nest, const std::vector<Sym> &loops) {
+  if (loops.size() < 2) return {};
   LoopNest trial = nest;
   auto number = [&](const Sym &iter) { return *find_loop(trial.nest(), iter); };
   const Sym &row = loops[loops.size() - 2], &inner = loops.back();
@@ -73,15 +74,47 @@ bool launch_rows(LoopNest &nest, const std::vector<Sym> &loops) {
   bool fits = (!trips || *trips >= static_cast<uint64_t>(rows_of_thread)) &&
               is_short_on_gpu(*trial.nest().loops[number(inner)].loop) &&
               reads_again(trial.nest(), number(row), number(inner));
-  if (!fits || !trial.try_apply(Tile{{number(row)}, {rows_of_thread}}).ok()) return false;
+  if (!fits || !trial.try_apply(Tile{{number(row)}, {rows_of_thread}}).ok()) return {};
   Sym rows = trial.nest().loops[trial.nest().loops[number(row)].parent].loop->iter;
-  if (!trial.try_apply(Reorder{{number(inner), number(row)}}).ok()) return false;
+  if (!trial.try_apply(Reorder{{number(inner), number(row)}}).ok()) return {};
   std::vector<Sym> launched(loops.begin(), loops.end() - 2);
   launched.push_back(rows), launched.push_back(inner);
   launch_blocks(trial, launched, threads_of_row);
-  if (!trial.try_apply(Unroll{number(row), rows_of_thread}).ok()) return false;
+  if (!trial.try_apply(Unroll{number(row), rows_of_thread}).ok()) return {};
   nest = trial;
-  return true;
+  return launched.front();
+}
+
+/// How many iterations the threads of a block execute.
+struct Several {
+  int64_t per_block = 0, vector = 0, unroll = 0;
+};
+Several several_of(const For &n, int64_t threads) {
+  if (int64_t vector = vector_width_on_gpu(n); vector > 1) return {threads * vector, vector};
+  auto trips = most_trips(n);
+  bool is_long = !trips || *trips > static_cast<uint64_t>(threads * iterations_of_thread);
+  if (is_long && is_short_on_gpu(n)) return {threads * iterations_of_thread, 0, iterations_of_thread};
+  return {threads};
+}
+
+/// Rows that are shorter fill no block of threads. Chosen.
+constexpr int64_t short_row = threads_of_row;
+
+/// Launches loops that stand in one another as one where that fills more threads: for arrays that are one
+/// row, or in calls with short rows.
+void linearize(LoopNest &nest, const Sym &outer) {
+  const NestLoop &loop = nest.nest().loops[*find_loop(nest.nest(), outer)];
+  std::vector<const For *> loops = loop.loop ? grid_nest(*loop.loop) : std::vector<const For *>();
+  if (loops.size() < 2) return;
+  LinearPlan plan;
+  if (!conditions_of_one_row(loops)) {
+    auto trips = constant_trips(*loops.back());
+    if (trips && *trips >= static_cast<uint64_t>(short_row)) return;
+    plan.below = short_row;
+  }
+  Several each = several_of(linear_loop(loops, plan), threads_of_line);
+  nest.try_apply(
+      Linearize{*find_loop(nest.nest(), outer), plan.below, each.per_block, each.vector, each.unroll});
 }
 
 }  // namespace
@@ -99,16 +132,16 @@ void launch_blocks(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_bl
 void launch_threads(LoopNest &nest, const std::vector<Sym> &loops) {
   const For &inner = *nest.nest().loops[*find_loop(nest.nest(), loops.back())].loop;
   int64_t threads = threads_of_block(nest, loops), vector = vector_width_on_gpu(inner);
-  if (vector == 1 && launch_rows(nest, loops)) return;
-  auto trips = most_trips(inner);
-  bool unrolls = vector == 1 && is_short_on_gpu(inner) &&
-                 (!trips || *trips > static_cast<uint64_t>(threads * iterations_of_thread));
-  launch_blocks(nest, {loops.begin(), loops.end() - 1}, 1);
-  uint32_t loop = *find_loop(nest.nest(), loops.back());
-  if (vector > 1 && nest.try_apply(Grid{loop, threads * vector, vector}).ok()) return;
-  if (unrolls && nest.try_apply(Grid{loop, threads * iterations_of_thread, 0, iterations_of_thread}).ok())
-    return;
-  nest.try_apply(Grid{loop, threads});
+  Sym outer = vector > 1 ? Sym{} : launch_rows(nest, loops);
+  if (!outer) {
+    outer = loops.front();
+    launch_blocks(nest, {loops.begin(), loops.end() - 1}, 1);
+    uint32_t loop = *find_loop(nest.nest(), loops.back());
+    Several each = several_of(inner, threads);
+    if (!nest.try_apply(Grid{loop, each.per_block, each.vector, each.unroll}).ok())
+      nest.try_apply(Grid{loop, threads});
+  }
+  linearize(nest, outer);
 }
 
 }  // namespace kw

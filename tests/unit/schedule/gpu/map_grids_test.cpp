@@ -44,10 +44,10 @@ std::string launched(std::string_view lines) {
 TEST(MapGrids, a_nest_is_one_launch) {
   EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] += 1.0"), "i/256x4");
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[i, j]"),
-            "i/1 j/128x4");
+            "j/256x4 i/1 j/128x4");
   // unit stride comes innermost
   EXPECT_EQ(launched("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    a[i, j] += 1.0"),
-            "i/1 j/128x4");
+            "j/256x4");
 }
 
 TEST(MapGrids, serial_loops_stay_in_the_threads_that_read_rows_side_by_side) {
@@ -127,7 +127,7 @@ TEST(MapGrids, accumulations_whose_order_is_free_become_atomic_operations) {
             "b/1(w) team s team k(w_own) team s i/256(w)");
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    w[int64(a[i, j])] += 1"),
-      "b/1(w) team s team k(w_own) team s i/1(w) j/128(w)");
+      "b/1(w) team s team k(w_own) team s j/256(w) i/1(w) j/128(w)");
   // one block needs no copy
   EXPECT_EQ(launched("for i in range(4096):\n  w[int64(v[i])] += 1"), "i/256(w)");
   // the order of a sum of floats is fixed
@@ -166,11 +166,27 @@ TEST(MapGrids, tiles_are_copied_where_threads_would_read_or_store_with_strides) 
   // what is also written, read elsewhere or under a condition is not copied
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i] + b[i, j]"),
-      "i/1 j/128u4");
+      "j/256u4 i/1 j/128u4");
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n"
                      "    a[i, j] = b[j, i] if j > 3 else 0.0"),
-            "i/1 j/128u4");
+            "j/256u4 i/1 j/128u4");
   EXPECT_EQ(launched("for i in range(3):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"), "j/256u4");
+}
+
+TEST(MapGrids, loops_are_one_where_arrays_are_one_row_or_rows_are_short) {
+  auto lines = [](std::string_view loops, std::string_view statement) {
+    return launched(cat("for i in range(a.shape[0]):\n  for j in range(", loops, "):\n    ", statement));
+  };
+  // all are one row
+  EXPECT_EQ(lines("a.shape[1]", "a[i, j] = a[i, j] * v[0]"), "j/256x4");
+  EXPECT_EQ(lines("a.shape[1]", "a[i, j] = a[i, j] + i"), "j/256u4 i/1 j/128x4");
+  EXPECT_EQ(lines("a.shape[1]", "a[i, j] = a[i, j] + v[j]"), "j/256u4 i/1 j/128x4");
+  EXPECT_EQ(lines("1, a.shape[1]", "a[i, j] = 1.0"), "j/256u4 i/1 j/128u4");
+  // a bound that is no length of a row makes a condition
+  EXPECT_EQ(lines("a.shape[1] - 1", "a[i, j] = 1.0"), "j/256x4 i/1 j/128x4");
+  EXPECT_EQ(lines("100", "a[i, j] = v[j]"), "j/256u4");
+  EXPECT_EQ(lines("500", "a[i, j] = v[j]"), "i/1 j/128x4");
+  EXPECT_EQ(lines("i + 1", "a[i, j] = v[j]"), "i/1 team j i/8 team j");
 }
 
 TEST(MapGrids, rows_that_share_what_they_read_are_of_one_thread) {
@@ -178,9 +194,9 @@ TEST(MapGrids, rows_that_share_what_they_read_are_of_one_thread) {
     return launched(cat(
         "for i in range(1, a.shape[0] - 1):\n  for j in range(1, a.shape[1] - 1):\n    a[i, j] = ", value));
   };
-  EXPECT_EQ(over("b[i - 1, j] + b[i + 1, j]"), "i0/1 j/128");
-  EXPECT_EQ(over("b[i - 1, j - 1] + b[i, j + 1]"), "i0/1 j/128");
-  EXPECT_EQ(over("b[i, j - 1] + b[i, j + 1]"), "i/1 j/128u4");
+  EXPECT_EQ(over("b[i - 1, j] + b[i + 1, j]"), "j/256 i0/1 j/128");
+  EXPECT_EQ(over("b[i - 1, j - 1] + b[i, j + 1]"), "j/256 i0/1 j/128");
+  EXPECT_EQ(over("b[i, j - 1] + b[i, j + 1]"), "j/256u4 i/1 j/128u4");
   // few rows
   EXPECT_EQ(
       launched("for i in range(4):\n  for j in range(a.shape[1]):\n    a[i, j] = b[i, j] + b[i + 1, j + 1]"),
@@ -197,7 +213,7 @@ TEST(MapGrids, threads_have_vectors_if_all_they_move_through_lies_in_them) {
 
 TEST(MapGrids, checks_stay_in_the_threads) {
   EXPECT_EQ(launched("for i in range(w.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[w[i], j]"),
-            "i/1 j/128");
+            "j/256 i/1 j/128");
 }
 
 TEST(MapGrids, a_hint_keeps_a_loop_serial) {
