@@ -125,10 +125,12 @@ void CudaStatements::block_loop(const For &n) {
 
 void CudaStatements::loop(const For &n) {
   expressions_.begin({n.lo, n.hi});
-  std::string i = names_.of(n.iter), lo = expressions_.subscript(n.lo), hi = stable(n.hi, "end");
   // NVRTC unrolls by itself, which doubles its time.
   uint32_t copies = n.kind == ForKind::unroll ? n.how.unroll : 1;
-  if (copies > 1 && n.step == 1 && most_trips(n) == copies) return short_loop(n, lo, hi);
+  bool is_short = copies > 1 && n.step == 1 && most_trips(n) == copies;
+  std::string lo = is_short ? stable(n.lo, "lo") : expressions_.subscript(n.lo), hi = stable(n.hi, "end");
+  if (is_short) return short_loop(n, lo, hi);
+  std::string i = names_.of(n.iter);
   if (n.step == 1 || n.step == -1) {
     text_.line(cat("#pragma unroll ", copies));
     text_.open(cat("for (i64 ", i, " = ", lo, "; ", i, n.step > 0 ? " < " : " > ", hi, "; ", i,

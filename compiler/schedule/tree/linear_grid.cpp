@@ -69,6 +69,26 @@ class RowFinder {
   bool fits_ = true;
 };
 
+/// Returns an iteration in which the iterators have names: what it divides, it divides once.
+///     c[i, j] = a[i, j] + v[j]   →   j = k % m; i = k // m; c[i, j] = a[i, j] + v[j]
+Stmt with_named_iterators(const std::vector<const For *> &loops, const Sym &k, const Stmt &body) {
+  Substitution with;
+  std::vector<std::pair<Sym, Expr>> names;
+  Expr rest = kw::ref(k);
+  for (size_t d = loops.size(); d-- > 0;) {
+    const For &n = *loops[d];
+    Expr trips = trips_of(n), number = d ? binary(BinOp::floor_mod, rest, trips) : rest;
+    Sym name = make_sym(SymKind::local, DType::i64, n.iter->name, n.iter->loc);
+    names.emplace_back(name, add(n.lo, mul(number, const_int(n.step))));
+    with.values[n.iter.get()] = kw::ref(name);
+    with.loops[n.iter.get()] = d ? std::vector<Sym>{} : std::vector<Sym>{k};
+    if (d) rest = binary(BinOp::floor_div, rest, trips);
+  }
+  Stmt out = copy_of(body, std::move(with));
+  for (const auto &[name, value] : names) out = let(name, value, out, body.loc());
+  return out;
+}
+
 }  // namespace
 
 std::vector<const For *> grid_nest(const For &outer) {
@@ -86,7 +106,8 @@ For linear_loop(const std::vector<const For *> &loops, const LinearPlan &plan) {
   Sym k = make_sym(inner->kind, inner->dtype, inner->name, inner->loc);
   For out{k, const_int(0), iterations_of(loops), 1, ForKind::grid, Hint::none, {}, {}};
   Loc loc = loops.back()->body.loc();
-  out.body = flat_iteration(loops, k, innermost_body(loops, loc));
+  Stmt body = innermost_body(loops, loc);
+  out.body = plan.below ? with_named_iterators(loops, k, body) : flat_iteration(loops, k, body);
   out.id = loops.front()->id;
   for (const For *n : loops)
     for (const Buf &b : n->atomics)
