@@ -15,6 +15,7 @@ constexpr ScheduleStep steps[] = {
     {"permute_loops", for_any<permute_loops>},
     {"order_loops", order_loops, false},
     {"rfactor_sums", rfactor_sums, false},
+    {"scan_loops", scan_loops, false},
     {"privatize_bins", privatize_bins, false},
     {"map_grids", map_grids, false},
     {"stage_chains", stage_chains, false},

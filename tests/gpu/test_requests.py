@@ -145,6 +145,15 @@ def cumsum(a):
     return c
 
 
+def running_sum(x):
+    y = output_tensor(x.shape, x.dtype)
+    total = x[0] - x[0]
+    for i in range(x.shape[0]):
+        total += x[i]
+        y[i] = total
+    return y
+
+
 def recurrence(x):
     y = output_tensor(x.shape, x.dtype)
     state = 0.0
@@ -190,6 +199,7 @@ CASES = {
     permute: (normal(8, 64, 64),),
     stencil: (normal(66, 1024),),
     cumsum: (MATRIX,),
+    running_sum: (whole(64, "int32", 32768),),
     recurrence: (normal(8192),),
     histogram: (whole(64, "int32", 65536), lambda rng: np.zeros(64, "int32")),
     gather: (normal(100, 1024), whole(100, "int64", 64)),

@@ -14,17 +14,18 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/directives/preconditions.h"
+#include "schedule/launches/linear_grid.h"
+#include "schedule/launches/private_bins.h"
+#include "schedule/launches/rfactor.h"
+#include "schedule/launches/scans.h"
+#include "schedule/launches/staged_chain.h"
+#include "schedule/launches/staged_rows.h"
+#include "schedule/launches/staged_tiles.h"
 #include "schedule/tree/apply_copies.h"
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
-#include "schedule/tree/linear_grid.h"
 #include "schedule/tree/perfect_nest.h"
-#include "schedule/tree/private_bins.h"
-#include "schedule/tree/rfactor.h"
 #include "schedule/tree/simplify_under_bounds.h"
-#include "schedule/tree/staged_chain.h"
-#include "schedule/tree/staged_rows.h"
-#include "schedule/tree/staged_tiles.h"
 #include "support/text.h"
 #include "transform/copy.h"
 
@@ -178,6 +179,7 @@ class Apply {
       return {{with_linear_loop(s, {d.below, d.per_block, d.vector, d.unroll})}};
     if constexpr (std::is_same_v<D, StageChain>) return {{staged_chain(*as<For>(s), s.loc())}};
     const For whole = *as<For>(with_own(s, scalars_of_iterations()));
+    if constexpr (std::is_same_v<D, ScanLoop>) return {{scanned(whole, f_.fp, s.loc())}};
     if constexpr (std::is_same_v<D, StageRows>) return {{staged_rows(whole, s.loc())}};
     std::vector<const For *> loops = loops_of_reduction(whole);
     if constexpr (std::is_same_v<D, Rfactor>) return {{rfactored(loops, s.loc())}};

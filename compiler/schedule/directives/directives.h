@@ -206,6 +206,12 @@ struct Linearize {
   int64_t below = 0, per_block = 0;
   int64_t vector = 0, unroll = 0;
 };
+/// scan LOOP: accumulates in parts what a loop uses as it accumulates, and executes the iterations when all
+/// parts are known.
+struct ScanLoop {
+  static constexpr std::string_view name = "scan";
+  uint32_t loop = 0;
+};
 /// rfactor LOOP: computes a reduction that nothing runs beside in parts, each by a team, and combines them in
 /// launches.
 struct Rfactor {
@@ -217,13 +223,13 @@ using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
                  Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, StageRows,
-                 StageChain, Specialize, Linearize>;
+                 StageChain, Specialize, Linearize, ScanLoop>;
 
 /// Whether a directive, by its loop alone, makes other loops of a loop for a GPU.
 template <class D>
 inline constexpr bool rewrites_for_gpu =
     std::is_same_v<D, Stage> || std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins> ||
-    std::is_same_v<D, StageRows> || std::is_same_v<D, StageChain>;
+    std::is_same_v<D, StageRows> || std::is_same_v<D, StageChain> || std::is_same_v<D, ScanLoop>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>

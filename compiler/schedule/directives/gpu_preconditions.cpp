@@ -11,11 +11,12 @@
 #include "ir/limits.h"
 #include "ir/match.h"
 #include "ir/walk.h"
-#include "schedule/tree/linear_grid.h"
-#include "schedule/tree/rfactor.h"
-#include "schedule/tree/staged_chain.h"
-#include "schedule/tree/staged_rows.h"
-#include "schedule/tree/staged_tiles.h"
+#include "schedule/launches/linear_grid.h"
+#include "schedule/launches/rfactor.h"
+#include "schedule/launches/scans.h"
+#include "schedule/launches/staged_chain.h"
+#include "schedule/launches/staged_rows.h"
+#include "schedule/launches/staged_tiles.h"
 
 namespace kw {
 
@@ -155,6 +156,14 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChai
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d) {
   return why_not_flat(f, nest, d.loop);
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const ScanLoop &d) {
+  const For &n = *nest.loops[d.loop].loop;
+  for (const For *around : loops_around(nest, d.loop))
+    if (!around || around->kind != ForKind::serial) return "the loop around it has its kind already";
+  if (!launchable_loops(f).count(&n)) return unknown_bounds;
+  return scan_of(n, f.fp) ? "" : "it uses nothing that it accumulates in an order that does not show";
 }
 
 std::string_view why_not_on_gpu(const Func &, const Nest &nest, const Linearize &d) {

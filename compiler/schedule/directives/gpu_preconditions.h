@@ -17,6 +17,7 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d)
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Linearize &d);
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const ScanLoop &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d);
 

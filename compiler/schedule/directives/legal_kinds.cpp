@@ -13,9 +13,11 @@
 #include "ir/equal.h"
 #include "ir/loops.h"
 #include "ir/match.h"
+#include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/tree/private_bins.h"
-#include "schedule/tree/rfactor.h"
+#include "schedule/launches/private_bins.h"
+#include "schedule/launches/rfactor.h"
+#include "schedule/launches/scans.h"
 
 namespace kw {
 
@@ -261,6 +263,14 @@ Verdict legal_private_bins(const Func &f, const Nest &nest, const PrivateBins &,
   }
   bool fits = out.accumulators.size() == 1 && can_have_bins(*as<For>(place.at), out.accumulators[0]);
   return fits ? out : inapplicable("its threads accumulate in no array of which each block can have a copy");
+}
+
+Verdict legal_scan(const Func &f, const ScanLoop &, const LoopPlace &place, bool shown) {
+  const For &n = *as<For>(place.at);
+  LoopPlace apart{without_scan(n, *scan_of(n, f.fp), place.at.loc()), place.scope};
+  Func trial = f;
+  trial.body = rewrite(f.body, [&](const For &one, const Stmt &s) { return &one == &n ? apart.at : s; });
+  return legal_apart(trial, extract_nest(apart.at, apart.scope), 0, apart, shown);
 }
 
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,

@@ -26,6 +26,7 @@ Verdict legal_stage(const Func &f, const Nest &nest, const Stage &d, const LoopP
 /// The same of all loops of the reduction.
 Verdict legal_stage_rows(const Func &f, const Nest &nest, const StageRows &d, const LoopPlace &place,
                          bool shown);
+Verdict legal_scan(const Func &f, const ScanLoop &d, const LoopPlace &place, bool shown);
 Verdict legal_private_bins(const Func &f, const Nest &nest, const PrivateBins &d, const LoopPlace &place,
                            bool shown);
 Verdict legal_rfactor(const Func &f, const Nest &nest, const Rfactor &d, const LoopPlace &place, bool shown);

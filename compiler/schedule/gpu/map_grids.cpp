@@ -12,7 +12,7 @@
 #include "ir/walk.h"
 #include "schedule/gpu/teams.h"
 #include "schedule/gpu/threads.h"
-#include "schedule/tree/carried_values.h"
+#include "schedule/steps/steps.h"
 
 namespace kw {
 
@@ -153,12 +153,10 @@ bool stage_rows(LoopNest &nest, const std::vector<Sym> &loops) {
   for (size_t i = 0; i + 1 < loops.size(); ++i)
     if (!trial.try_apply(Grid{number(loops[i]), 1}).ok()) return false;
   // What an iteration hands to the next by memory would be no copy of a row.
-  std::vector<std::pair<Sym, Buf>> carried;
+  std::vector<Sym> inner;
   for (uint32_t l : loops_in(trial.nest(), number(loops.back())))
-    if (const For *n = trial.nest().loops[l].loop)
-      for (const CarriedValue &v : carried_values(*n)) carried.emplace_back(n->iter, v.buf);
-  for (const auto &[iter, buf] : carried)
-    if (auto loop = find_loop(trial.nest(), iter)) trial.try_apply(ReplaceWithScalar{buf, *loop});
+    if (const For *n = trial.nest().loops[l].loop) inner.push_back(n->iter);
+  replace_carried_values(trial, inner);
   auto rows = find_loop(trial.nest(), loops.back());
   if (!rows || !trial.try_apply(StageRows{*rows}).ok()) return false;
   nest = trial;

@@ -3,7 +3,7 @@
 
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
-#include "schedule/tree/carried_values.h"
+#include "schedule/steps/steps.h"
 
 namespace kw {
 
@@ -22,8 +22,7 @@ void stage_chains(LoopNest &nest, const Target &) {
   for (const Sym &iter : chosen) {
     LoopNest trial = nest;
     // What an iteration hands to the next by memory would be no copy of a part.
-    for (const CarriedValue &v : carried_values(*trial.nest().loops[*find_loop(trial.nest(), iter)].loop))
-      if (auto loop = find_loop(trial.nest(), iter)) trial.try_apply(ReplaceWithScalar{v.buf, *loop});
+    replace_carried_values(trial, {iter});
     auto loop = find_loop(trial.nest(), iter);
     if (loop && trial.try_apply(StageChain{*loop}).ok()) nest = trial;
   }

@@ -15,6 +15,10 @@ void order_loops(LoopNest &nest, const Target &target);
 ///     for i: s += x[i]   →   for b in grid: for k in block: part += x[k];  … s += parts[0]
 void rfactor_sums(LoopNest &nest, const Target &target);
 
+/// Accumulates in parts what loops use as they accumulate, if the order of the accumulations does not show.
+///     for i: s += x[i]; y[i] = s   →   for b in grid: parts[b] = …  for b: …  for b in grid: … y[i] = own
+void scan_loops(LoopNest &nest, const Target &target);
+
 /// Gives blocks of threads copies of the arrays in which they accumulate.
 ///     for i: h[x[i]] += 1   →   if h_0 <= 8192: for b in grid: own[…] = 0; … h[s] += own[s]  else: …
 void privatize_bins(LoopNest &nest, const Target &target);

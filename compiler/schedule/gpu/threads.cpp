@@ -8,7 +8,7 @@
 #include "analysis/nest/trip_counts.h"
 #include "ir/limits.h"
 #include "ir/walk.h"
-#include "schedule/tree/linear_grid.h"
+#include "schedule/launches/linear_grid.h"
 
 namespace kw {
 

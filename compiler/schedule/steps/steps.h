@@ -53,5 +53,7 @@ void tile_transposed_accesses(LoopNest &nest);
 /// Keeps values in registers that one iteration of an innermost loop stores and the next iteration loads
 /// (schedule/tree/carried_values).
 void scalar_replacement(LoopNest &nest);
+/// Likewise all values of these loops.
+void replace_carried_values(LoopNest &nest, const std::vector<Sym> &loops);
 
 }  // namespace kw

@@ -23,7 +23,7 @@ BACKEND_FOLDERS: dict[str, tuple[str, ...]] = {"llvm": ("values", "emit")}
 FOLDERS: dict[str, tuple[str, ...]] = {
     "analysis": ("analysis", "gpu", "nest", "vector", "work"),
     "transform": ("transform", "math", "lowering"),
-    "schedule": ("tree", "directives", "steps", "cpu", "gpu", "schedule"),
+    "schedule": ("tree", "launches", "directives", "steps", "cpu", "gpu", "schedule"),
     "codegen": ("interp", *BACKEND_FOLDERS["llvm"], "llvm", "cuda", "codegen"),
     "frontend": ("frontend", "sema", "lower"),
     "runtime": (

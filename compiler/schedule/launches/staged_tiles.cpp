@@ -1,5 +1,5 @@
 // The loops over a tile count its elements, so that no barrier stands between their rows.
-#include "schedule/tree/staged_tiles.h"
+#include "schedule/launches/staged_tiles.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/tree/row_accesses.h"
+#include "schedule/launches/row_accesses.h"
 #include "transform/copy.h"
 
 namespace kw {

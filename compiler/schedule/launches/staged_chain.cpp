@@ -1,5 +1,5 @@
 // The iterations of a part stay a serial loop, which each thread of the team executes.
-#include "schedule/tree/staged_chain.h"
+#include "schedule/launches/staged_chain.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/tree/row_accesses.h"
+#include "schedule/launches/row_accesses.h"
 #include "transform/copy.h"
 
 namespace kw {

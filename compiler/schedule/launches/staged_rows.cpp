@@ -1,6 +1,6 @@
 // Cuts the body into loops over columns and what stands between them. Each part becomes block loops, between
 // which scalars of a row lie in arrays.
-#include "schedule/tree/staged_rows.h"
+#include "schedule/launches/staged_rows.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/tree/row_accesses.h"
+#include "schedule/launches/row_accesses.h"
 #include "transform/copy.h"
 
 namespace kw {

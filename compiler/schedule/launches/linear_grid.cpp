@@ -1,5 +1,5 @@
 // The conditions are of the call: extents of arrays and trip counts.
-#include "schedule/tree/linear_grid.h"
+#include "schedule/launches/linear_grid.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
-#include "schedule/tree/flat_loops.h"
+#include "schedule/launches/flat_loops.h"
 #include "transform/copy.h"
 
 namespace kw {

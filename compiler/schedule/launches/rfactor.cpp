@@ -1,5 +1,5 @@
 // Builds the launches from the inside out.
-#include "schedule/tree/rfactor.h"
+#include "schedule/launches/rfactor.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/tree/flat_loops.h"
+#include "schedule/launches/flat_loops.h"
 #include "schedule/tree/perfect_nest.h"
 #include "transform/copy.h"
 

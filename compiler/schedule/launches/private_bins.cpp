@@ -1,5 +1,5 @@
 // Builds the three loops of a block.
-#include "schedule/tree/private_bins.h"
+#include "schedule/launches/private_bins.h"
 
 #include <algorithm>
 
@@ -10,8 +10,8 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/tree/flat_loops.h"
-#include "schedule/tree/rfactor.h"
+#include "schedule/launches/flat_loops.h"
+#include "schedule/launches/rfactor.h"
 #include "transform/copy.h"
 
 namespace kw {

@@ -1,5 +1,5 @@
 // Notes each access; one at another place, or that only some iterations make, refuses its array.
-#include "schedule/tree/row_accesses.h"
+#include "schedule/launches/row_accesses.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,5 +1,5 @@
 // The innermost iterator is the remainder of a division by its trip count, the next one that of the quotient.
-#include "schedule/tree/flat_loops.h"
+#include "schedule/launches/flat_loops.h"
 
 #include "ir/build.h"
 #include "ir/loops.h"
