@@ -216,6 +216,14 @@ for b in (x, kw.Tensor(x), one):
     print(said(lambda: add(zero, b)))
 print(said(lambda: add(x, zero)))
 print(said(lambda: add(zero, zero, out=x)))
+
+@kw.kernel
+def count(n, a):
+    for i in range(a.shape[0]):
+        n[()] += 1
+    return n
+
+print(said(lambda: count(np.array(0), zero)))
 """
     on_cpu = (
         "DeviceError: error[E505]: argument 'b' of kernel 'add' is on the CPU, 'a' on cuda:0\n"
@@ -228,7 +236,9 @@ print(said(lambda: add(zero, zero, out=x)))
         "DeviceError: error[E505]: argument 'a' of kernel 'add' is on the CPU, 'b' on cuda:0\n"
         '      = help: move it: kw.Tensor(a, device="cuda")\n'
         "DeviceError: error[E505]: out= of kernel 'add' is on the CPU, its arguments on cuda:0\n"
-        "      = help: give a tensor of the same device, or leave out= away and take the result"
+        "      = help: give a tensor of the same device, or leave out= away and take the result\n"
+        "DeviceError: error[E505]: argument 'n' of kernel 'count' is on the CPU, 'a' on cuda:0\n"
+        '      = help: move it: kw.Tensor(n, device="cuda")'
     )
 
 

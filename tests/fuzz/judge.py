@@ -23,6 +23,7 @@ from trial import (
     by_reference,
     code_of,
     first_line,
+    is_same_fault,
     judge_refusal,
     show,
 )
@@ -75,6 +76,10 @@ def judge_call(t: Trial, call: Call, freer: bool) -> Verdict:
     if machine.differs(strict):
         complaint = f"interpreter: {show(strict)}\nmachine code: {show(machine)}"
         return Verdict("ok", f"strict: interpreter {strict.what}, machine code {machine.what}", complaint)
+    for who, ran in modes.on_gpu(t, call, "strict").items():
+        if ran.differs(strict) and ran.what != "TimeoutError" and not is_same_fault(ran, strict):
+            complaint = f"interpreter: {show(strict)}\n{who}: {show(ran)}"
+            return Verdict("ok", f"strict: interpreter {strict.what}, {who} {ran.what}", complaint)
     if strict.what == "ok" and strict.text:
         return Verdict("ok", strict.text, show(strict))
     verdict = against_oracle(t, call, strict)

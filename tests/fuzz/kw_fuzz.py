@@ -1,5 +1,7 @@
 """Generated kernels run every way: `kw_fuzz.py SEED N [WORKERS [SECONDS]]`, or `kw_fuzz.py one SEED`, or
-`kw_fuzz.py first SEED N`, which stops soon after the first finding and names it.
+`kw_fuzz.py first SEED N`, which stops soon after the first finding and names it. With `--device gpu-ir` in
+front, the interpreter also runs the IR that is scheduled for sm_90; with `--device emulated` the programs
+also run on the emulated GPU.
 
 Worker processes count programs and note the seed in work, so that a crash or a hang is a finding as well. A
 process compiles for one target: seeds take the targets of the machine in turn, and one thread or two. Every
@@ -264,6 +266,13 @@ def main(first: int, count: int, workers: int = 2, seconds: float = 1e9) -> int:
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:]
+    if what == "--device":
+        os.environ["KW_FUZZ_DEVICE"], what, *rest = rest
+        if rest and os.environ["KW_FUZZ_DEVICE"] == "emulated":
+            sys.path.insert(0, str(Path(__file__).parents[1] / "gpu" / "emulator"))
+            import stand_ins
+
+            os.environ.update(stand_ins.environment())
     if what == "worker":
         worker(json.loads(rest[0]))
     elif what == "one":

@@ -9,9 +9,11 @@ import linecache
 import math
 import re
 import signal
+import sys
 import traceback
 import types
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import gen_args
@@ -22,6 +24,9 @@ from program import Call, Program
 from scalar_types import BFLOAT16
 
 import kernelwright as kw
+
+sys.path.append(str(Path(__file__).parents[1] / "gpu"))
+from device import Moved
 
 NAME = "<program>"
 WATCH = 2.0  # seconds for one run
@@ -120,6 +125,22 @@ class Trial:
                 ran.text = "another array than that of out= is returned"
         return Ran(ran.what, ran.bits if ran.what == "ok" else [], ran.text)
 
+    def on_device(self, call: Call, fp: str) -> Ran:
+        """A run on a GPU, with the arrays where they lie on the host: views of one memory stay that."""
+        kernel = self.kernel(fp, "device", fp=fp)
+        made = list(gen_args.named(self.p, call).values())
+        moved = Moved(made)
+
+        def run(*_: Any) -> Any:
+            result = kernel(*moved.arguments)
+            results = result if isinstance(result, tuple) else (result,)
+            moved.bring_back()
+            return tuple(moved.on_host(r) for r in results)
+
+        with kw.debug("cache=off; wait"):
+            ran = timed(run, made)
+        return Ran(ran.what, ran.bits if ran.what == "ok" else [], ran.text)
+
     def same_code(self, call: Call) -> bool:
         """Whether the last stage of the default mode is that of the strict one but for the mode's name."""
         arguments = gen_args.arguments(self.p, call)
@@ -129,6 +150,12 @@ class Trial:
     def by_cpython(self, call: Call) -> Ran:
         with np.errstate(all="ignore"):
             return timed(self.kernel("py").py, gen_args.arguments(self.p, call))
+
+
+def is_same_fault(one: Ran, other: Ran) -> bool:
+    """Whether both name an index of the same statement: of several that are wrong, it tells either."""
+    lines = [FAULT.search(ran.text) for ran in (one, other)]
+    return one.what == other.what and all(lines) and len({m[1] for m in lines if m}) == 1
 
 
 def set_captured(function: types.FunctionType, space: dict[str, Any], name: str, value: Any) -> None:

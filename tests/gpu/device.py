@@ -107,7 +107,7 @@ class Moved:
 
     def __init__(self, arguments: list[Any]) -> None:
         self.originals = arguments
-        arrays = [a for a in arguments if isinstance(a, np.ndarray) and a.ndim]
+        arrays = [a for a in arguments if isinstance(a, np.ndarray)]
         self.regions: list[tuple[int, int, Any]] = []
         spans = sorted(_bounds(a) for a in arrays if a.size)
         merged: list[list[int]] = []
@@ -119,8 +119,7 @@ class Moved:
         for low, high in merged:
             raw = np.ctypeslib.as_array((ctypes.c_uint8 * (high - low)).from_address(low))
             self.regions.append((low, high, kw.Tensor(raw.copy(), device="cuda")))
-        self.arguments = [self._move(a) if isinstance(a, np.ndarray) and a.ndim else a for a in arguments]
-        self.arrays = arrays
+        self.arguments = [self._move(a) if isinstance(a, np.ndarray) else a for a in arguments]
 
     def _move(self, a: np.ndarray[Any, Any]) -> Any:
         if a.size == 0 or a.dtype.name == "bfloat16":
@@ -133,9 +132,13 @@ class Moved:
         """Copies what the device holds into the arrays of the host."""
         for low, high, tensor in self.regions:
             ctypes.memmove(low, tensor.numpy().ctypes.data, high - low)
-        for a, moved in zip(self.arrays, self._tensors(), strict=True):
-            if isinstance(moved, kw.Tensor) and a.size:
+        for a, moved in zip(self.originals, self.arguments, strict=True):
+            if isinstance(moved, kw.Tensor) and isinstance(a, np.ndarray) and a.size and a.flags.writeable:
                 a[...] = moved.numpy()
 
-    def _tensors(self) -> list[Any]:
-        return [m for m in self.arguments if isinstance(m, (View, kw.Tensor))]
+    def on_host(self, result: Any) -> Any:
+        """A result of a call; an argument that is returned is the array that it was."""
+        for given, array in zip(self.arguments, self.originals, strict=True):
+            if given is result:
+                return array
+        return result.numpy() if isinstance(result, kw.Tensor) else result

@@ -31,16 +31,6 @@ def as_tuple(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else () if results is None else (results,)
 
 
-def on_host(result: Any, moved: Moved) -> Any:
-    """A result of a call on the device; an argument that is returned is brought back with the others."""
-    if isinstance(result, kw.Tensor):
-        return result.numpy()
-    for given, array in zip(moved.arguments, moved.originals, strict=True):
-        if given is result:
-            return array
-    return result
-
-
 def run(case: corpus.Case, device: Device, fp: str, seed: int) -> None:
     kernel = kw.kernel(fp=fp)(case.fn)
     device.seed(seed)
@@ -54,7 +44,7 @@ def run(case: corpus.Case, device: Device, fp: str, seed: int) -> None:
         moved.bring_back()
     assert len(results) == len(expected)
     for i, (result, wanted) in enumerate(zip(results, expected, strict=True)):
-        assert bits(on_host(result, moved)) == bits(wanted), f"{case.name}: result {i}, seed {seed}"
+        assert bits(moved.on_host(result)) == bits(wanted), f"{case.name}: result {i}, seed {seed}"
     for i, (argument, after) in enumerate(zip(args, given, strict=True)):
         if isinstance(after, np.ndarray):
             assert bits(argument) == bits(after), f"{case.name}: argument {i}, seed {seed}"

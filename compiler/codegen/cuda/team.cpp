@@ -176,7 +176,7 @@ class BlockLoop {
     for (const Accumulator &a : combined_.accumulators)
       if (a.in_lanes())
         text_.line(cat(of(a.cell).own, "[0] = ", of(a.cell).own, "[1] = ", identity_of(a), ";"));
-    text_.line("#pragma unroll 1");
+    text_.line(cat("#pragma unroll ", std::max<uint32_t>(n_.how.unroll / 2, 1)));
     std::string lane_of_thread = team_.is_block() ? "kw_thread % 32" : team_.thread;
     text_.open(cat("for (i64 ", row, " = ", first, " + ", lane_of_thread, "; ", row, " < ", end, "; ", row,
                    " += ", sum_lanes, ")"));

@@ -160,10 +160,14 @@ class Apply {
   StatementList in_place_of(const Stmt &s, const Team &d) const {
     For changed = *as<For>(with_own(s, scalars_of_iterations()));
     changed.kind = ForKind::block, changed.how.threads = static_cast<uint32_t>(d.threads);
+    changed.how.unroll = static_cast<uint32_t>(d.unroll);
     return {{loop_like(s, std::move(changed))}};
   }
   StatementList in_place_of(const Stmt &s, const Specialize &d) const {
     Expr few = binary(BinOp::lt, trips_of(loop()), const_int(d.below), s.loc());
+    if (d.from)
+      few = logic(false, few, binary(BinOp::le, const_int(d.from), trips_of(*nest_.loops[d.inner].loop)),
+                  s.loc());
     return {{if_else(few, copy_of(s), s, s.loc())}};
   }
   StatementList in_place_of(const Stmt &s, const Stage &) const {

@@ -143,8 +143,13 @@ class OperandPrinter {
   std::string operator()(const Grid &d) const {
     return cat(names_[d.loop], " by ", d.per_block, given("vector", d.vector), given("unroll", d.unroll));
   }
-  std::string operator()(const Team &d) const { return cat(names_[d.loop], " by ", d.threads); }
-  std::string operator()(const Specialize &d) const { return cat(names_[d.loop], " below ", d.below); }
+  std::string operator()(const Team &d) const {
+    return cat(names_[d.loop], " by ", d.threads, given("unroll", d.unroll));
+  }
+  std::string operator()(const Specialize &d) const {
+    return cat(names_[d.loop], " below ", d.below,
+               d.from ? cat(" or ", names_[d.inner], " from ", d.from) : "");
+  }
   std::string operator()(const Linearize &d) const {
     return cat(names_[d.loop], given("below", d.below), " by ", d.per_block, given("vector", d.vector),
                given("unroll", d.unroll));
@@ -266,8 +271,16 @@ class LineParser {
     if (word_ == "vector") d.vector = size("vector");
     if (word_ == "unroll") d.unroll = size("unroll");
   }
-  void operands(Team &d) { d.loop = loop(), d.threads = size("by"); }
-  void operands(Specialize &d) { d.loop = loop(), d.below = size("below"); }
+  void operands(Team &d) {
+    d.loop = loop(), d.threads = size("by");
+    if (word_ == "unroll") d.unroll = size("unroll");
+  }
+  void operands(Specialize &d) {
+    d.loop = loop(), d.below = size("below");
+    if (word_ != "or") return;
+    next();
+    d.inner = loop(), d.from = size("from");
+  }
   void operands(Split &d) { d.loop = loop(), d.size = size("by"); }
   void operands(Reorder &d) {
     do d.loops.push_back(loop());

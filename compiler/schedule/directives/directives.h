@@ -160,11 +160,12 @@ struct Grid {
   int64_t per_block = 0;
   int64_t vector = 0, unroll = 0;
 };
-/// team LOOP by N: lets N threads of a grid loop's block share the iterations of a loop in it.
+/// team LOOP by N [unroll U]: lets N threads of a grid loop's block share the iterations of a loop in it, of
+/// which code generation writes out U for each thread.
 struct Team {
   static constexpr std::string_view name = "team";
   uint32_t loop = 0;
-  int64_t threads = 0;
+  int64_t threads = 0, unroll = 0;
 };
 
 /// stage LOOP: launches a loop and the one in it on a GPU as tiles of 32 × 32, each for a team; first copies
@@ -191,11 +192,14 @@ struct PrivateBins {
   static constexpr std::string_view name = "private_bins";
   uint32_t loop = 0;
 };
-/// specialize LOOP below N: gives calls in which a loop has fewer than N iterations a copy of it.
+/// specialize LOOP below N [or INNER from M]: gives calls in which a loop has fewer than N iterations, or one
+/// in it has M or more, a copy of it.
 struct Specialize {
   static constexpr std::string_view name = "specialize";
   uint32_t loop = 0;
   int64_t below = 0;
+  uint32_t inner = 0;  ///< meant if `from` is given
+  int64_t from = 0;
 };
 /// linearize LOOP [below M] by N [vector V | unroll U]: executes launched loops that stand in one another as
 /// one, launched like `grid`: in calls in which the innermost one has fewer than M iterations; without M in

@@ -195,7 +195,13 @@ class Preconditions {
     return has_kind ? here("a loop in it has its kind already") : Inapplicable{};
   }
   Inapplicable check(const Specialize &d) const {
-    if (d.below < 1 || d.below > most_block) return here("the size is too small or too large");
+    if (d.below < 1 || d.below > most_block || d.from > most_block)
+      return here("the size is too small or too large");
+    if (d.from) {
+      const For *inner = nest_.loops[d.inner].loop;
+      bool is_known = inner && is_of_call(inner->lo) && is_of_call(inner->hi);
+      if (!is_known) return here("the trip count of the loop in it is no size of the call");
+    }
     return has_load(loop().lo) || has_load(loop().hi) ? here("its bounds are no sums of sizes")
                                                       : Inapplicable{};
   }

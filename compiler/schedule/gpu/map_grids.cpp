@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analysis/gpu/launch_form.h"
+#include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/limits.h"
@@ -182,15 +183,33 @@ uint32_t count_loops(const Nest &nest, uint32_t loop) {
   return count;
 }
 
+/// Rows that are longer pay for a block each: its threads have four elements or more. A warp for each would
+/// also have so many rows under way that none of them stays in a cache until it is read again. Chosen.
+constexpr int64_t long_row = 4 * block_team_threads;
+/// Iterations whose loads a thread waits for at once. Chosen: with those of 2,048 threads, 32 KB are under
+/// way for each multiprocessor, and latency times bandwidth of an H100 is 11 KB.
+constexpr int64_t loads_at_once = 4;
+
+/// Lets threads share a loop. Iterations that load more are written out once.
+void share(LoopNest &nest, uint32_t loop, int64_t threads) {
+  const For &n = *nest.nest().loops[loop].loop;
+  int64_t loads = 0;
+  for_each_evaluated(n.body, [&](const Expr &e) {
+    walk(e, [&](const Load &l, const Expr &) { loads += l.buf->rank() > 0; });
+  });
+  bool unrolls = is_short_on_gpu(n) && loads <= loads_at_once;
+  nest.try_apply(Team{loop, threads, unrolls ? loads_at_once : 0});
+}
+
 /// Launches one loop with a block for each of its iterations, whose threads share these loops.
 void apply_block_teams(LoopNest &nest, uint32_t grid, const std::vector<uint32_t> &shared) {
   nest.try_apply(Grid{grid, 1});
-  for (uint32_t loop : shared) nest.try_apply(Team{loop, block_team_threads});
+  for (uint32_t loop : shared) share(nest, loop, block_team_threads);
 }
 
-/// Launches a loop over few rows, or its copy for calls that have few, with a block for each row. Returns
-/// whether rows remain that need a warp each.
-bool launch_few_rows(LoopNest &nest, const Sym &row, const std::vector<Sym> &shared) {
+/// Launches a loop over few or long rows, or its copy for calls that have such, with a block for each row.
+/// Returns whether rows remain that need a warp each.
+bool launch_by_blocks(LoopNest &nest, const Sym &row, const std::vector<Sym> &shared) {
   auto number = [&](const Sym &iter) { return *find_loop(nest.nest(), iter); };
   bool are_short = std::all_of(shared.begin(), shared.end(), [&](const Sym &iter) {
     auto trips = most_trips(*nest.nest().loops[number(iter)].loop);
@@ -200,18 +219,24 @@ bool launch_few_rows(LoopNest &nest, const Sym &row, const std::vector<Sym> &sha
   std::vector<uint32_t> loops;
   uint32_t grid = number(row), shift = 0;
   auto most = most_trips(*nest.nest().loops[grid].loop);
-  bool surely_few = most && *most < static_cast<uint64_t>(many_rows);
-  if (!surely_few) {
+  const For &inner = *nest.nest().loops[number(shared.front())].loop;
+  auto length = constant_trips(inner);
+  bool surely = (most && *most < static_cast<uint64_t>(many_rows)) ||
+                (length && *length >= static_cast<uint64_t>(long_row));
+  if (!surely) {
     // The copy comes first.
     shift = count_loops(nest.nest(), grid);
     LoopNest trial = nest;
-    if (constant_trips(*nest.nest().loops[grid].loop) || !trial.try_apply(Specialize{grid, many_rows}).ok())
-      return true;
+    Specialize by_rows{grid, many_rows}, by_length = by_rows;
+    by_length.inner = number(shared.front()), by_length.from = long_row;
+    bool is_copied = (!length && trial.try_apply(by_length).ok()) ||
+                     (!constant_trips(*nest.nest().loops[grid].loop) && trial.try_apply(by_rows).ok());
+    if (!is_copied) return true;
     nest = trial;
   }
   for (const Sym &iter : shared) loops.push_back(number(iter) - shift);
   apply_block_teams(nest, number(row) - shift, loops);
-  return !surely_few;
+  return !surely;
 }
 
 /// Chooses for each loop alone if the nest is too large to be analysed as one.
@@ -230,15 +255,15 @@ void map_grids(LoopNest &nest, const Target &target) {
     std::vector<Sym> loops = loops_of_launch(nest, outer);
     if (stage_tiles(nest, loops)) continue;
     if (std::vector<Sym> shared = loops_of_teams(nest, loops); !shared.empty()) {
-      if (loops.size() == 1 && !launch_few_rows(nest, loops[0], shared)) continue;
+      if (loops.size() == 1 && !launch_by_blocks(nest, loops[0], shared)) continue;
       launch_blocks(nest, loops, teams_of_block);
-      for (const Sym &iter : shared) nest.try_apply(Team{*find_loop(nest.nest(), iter), warp_threads});
+      for (const Sym &iter : shared) share(nest, *find_loop(nest.nest(), iter), warp_threads);
     } else if (!stage_rows(nest, loops)) {
       launch_threads(nest, loops);
     }
   }
   for (const Sym &iter : loops_for_one_team(nest))
-    nest.try_apply(Team{*find_loop(nest.nest(), iter), block_team_threads});
+    share(nest, *find_loop(nest.nest(), iter), block_team_threads);
 }
 
 }  // namespace kw

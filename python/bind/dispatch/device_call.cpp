@@ -132,6 +132,14 @@ bool read_device_arguments(const KernelState &k, Device device, CallFrame &f, De
 
 bool check_written(const KernelState &k, const CallPlan &plan, CallFrame &f,
                    const DeviceArguments &arguments) {
+  // what the kernel wrote to a number's copy on the device would be lost
+  for (const ParamRecord &p : plan.main->artifact().params) {
+    if (p.mode != ParamMode::inout || p.arg < 0) continue;
+    auto i = static_cast<size_t>(p.arg);
+    const Tensor *own = tensor_of(f.args[i]);
+    if (!own || own->device() != f.device)
+      return refuse_device(k, i, Device{}, first_on(f, f.device), f.device);
+  }
   CallArrays arrays;
   for (const Tensor &t : arguments.tensors) arrays.arguments.push_back(t ? t.array() : ArrayView{});
   for (const Tensor &t : arguments.given) arrays.outputs.push_back(t ? t.array() : ArrayView{});

@@ -75,14 +75,16 @@ TEST(MapGrids, a_thread_waits_for_several_loads_of_a_sum_at_once) {
             0);
 }
 
-TEST(MapGrids, few_rows_have_a_block_each) {
+TEST(MapGrids, few_and_long_rows_have_a_block_each) {
   auto rows = [](std::string_view count, std::string_view length) {
     return launched(cat("for i in range(", count, "):\n  s = 0.0\n  for j in range(", length,
                         "):\n    s += a[i, j]\n  v[i] = s"));
   };
   EXPECT_EQ(rows("v.shape[0]", "a.shape[1]"), "i/1 team j i/8 team j");
   EXPECT_EQ(rows("2047", "a.shape[1]"), "i/1 team j");
-  EXPECT_EQ(rows("2048", "a.shape[1]"), "i/8 team j");
+  EXPECT_EQ(rows("2048", "a.shape[1]"), "i/1 team j i/8 team j");
+  EXPECT_EQ(rows("2048", "500"), "i/8 team j");
+  EXPECT_EQ(rows("v.shape[0]", "1024"), "i/1 team j");
   EXPECT_EQ(rows("v.shape[0]", "256"), "i/8 team j");
   EXPECT_EQ(rows("v.shape[0]", "257"), "i/1 team j i/8 team j");
 }
