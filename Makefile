@@ -76,6 +76,7 @@ gallery: build
 
 bench-gpu: build
 	@$(PY) bench/gpu/compiled.py $(ONLY)
+	@$(PY) bench/gpu/requests.py $(ONLY)
 
 # what a machine with a GPU may lack (tests/gpu/device_run.sh): a header and packages in Python alone
 device-kit: setup

@@ -414,3 +414,45 @@ def test_the_first_bad_subscript_of_a_team_is_reported(device: Device) -> None:
         with pytest.raises(kw.KernelIndexError) as caught:
             gathered(kw.Tensor(x, device="cuda"), kw.Tensor(at, device="cuda")).numpy()
         assert "index 300 is out of range" in str(caught.value)
+
+
+def test_a_condition_that_the_team_changes(device: Device) -> None:
+    """All threads test it before one of them stores, and again when that is done."""
+
+    @kw.kernel
+    def counted_up(a, n):
+        top = a[0]
+        for i in range(a.shape[0]):
+            top = max(top, a[i])
+        while n[0] < top:
+            n[0] = n[0] + 1.0
+        for i in range(a.shape[0]):
+            a[i] = a[i] + n[0]
+        return a, n
+
+    text = counted_up.cuda("f32[:]", "f32[:]", device="sm_90")
+    assert "KW_TEAM_KERNEL" in text
+    for seed in range(4):
+        device.seed(seed)
+        a, n = np.arange(50, dtype="float32") % 7, np.zeros(1, "float32")
+        found, count = counted_up(kw.Tensor(a, device="cuda"), kw.Tensor(n, device="cuda"))
+        wanted, times = counted_up(a.copy(), n.copy())
+        assert found.numpy().tobytes() == wanted.tobytes() and count.numpy()[0] == times[0] == 6
+
+
+def test_a_selection_before_a_condition_that_the_team_changes(device: Device) -> None:
+    @kw.kernel
+    def selected(a, n):
+        best = 0
+        for i in range(a.shape[0]):
+            if a[i] < best:
+                best = a[i]
+        while n[0] <= 0:
+            n[0] = n[0] + 1
+        return n
+
+    for seed in range(4):
+        device.seed(seed)
+        a, n = np.arange(50, dtype="int64") % 7 - 3, np.zeros(1, "int64")
+        found = selected(kw.Tensor(a, device="cuda"), kw.Tensor(n, device="cuda")).numpy()
+        assert found.tobytes() == selected(a, n.copy()).tobytes()

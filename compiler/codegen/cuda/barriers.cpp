@@ -2,6 +2,7 @@
 // accesses of its body, which its iteration before may have made.
 #include "codegen/cuda/barriers.h"
 
+#include <algorithm>
 #include <map>
 
 #include "ir/match.h"
@@ -37,14 +38,14 @@ class BarrierPlacement {
  public:
   explicit BarrierPlacement(const std::function<bool(const Buf &)> &is_memory) : is_memory_(is_memory) {}
 
-  std::unordered_set<const StmtNode *> run(const Stmt &body) {
+  TeamBarriers run(const Stmt &body) {
     // The iteration of the grid before this one has accessed other elements, except of temporaries.
     Accesses all = accesses_of(body);
     walk(body, [&](const Alloc &n, const Stmt &) { own_.insert(n.buf.get()); });
     for (const auto &[buf, access] : all)
       if (own_.count(buf)) since_[buf] = access;
     block(body);
-    return std::move(waits_);
+    return std::move(out_);
   }
 
  private:
@@ -98,20 +99,35 @@ class BarrierPlacement {
   }
 
   void statement(const Stmt &s) {
+    const While *turns = as<While>(s);
+    if (turns && stores_what_it_tests(*turns)) {
+      out_.turns.insert(s.p.get());
+      since_.clear();
+    }
     const For *n = as<For>(s);
     // Before a loop threads wait for all of it, rather than in each iteration.
     Accesses now = own_accesses(s);
     if (n && n->kind != ForKind::block) join(now, accesses_of(n->body));
     for (const auto &[buf, access] : now)
       if (auto before = since_.find(buf); before != since_.end() && conflict(before->second, access)) {
-        waits_.insert(s.p.get());
+        out_.before.insert(s.p.get());
         since_.clear();
         break;
       }
     join(since_, now);
     if (const If *branches = as<If>(s)) return branch(*branches);
     if (n && n->kind != ForKind::block) return loop(n->body);
-    if (const While *w = as<While>(s)) loop(w->body);
+    if (turns) loop(turns->body);
+    if (out_.turns.count(s.p.get())) since_ = own_accesses(s);  // threads have waited for the last turn
+  }
+
+  bool stores_what_it_tests(const While &n) const {
+    Accesses tested, body = accesses_of(n.body);
+    reads(n.cond, tested);
+    return std::any_of(tested.begin(), tested.end(), [&](const auto &one) {
+      auto found = body.find(one.first);
+      return found != body.end() && conflict(found->second, one.second);
+    });
   }
 
   void branch(const If &n) {
@@ -132,14 +148,13 @@ class BarrierPlacement {
 
   const std::function<bool(const Buf &)> &is_memory_;
   std::unordered_set<const BufNode *> own_;
-  std::unordered_set<const StmtNode *> waits_;
+  TeamBarriers out_;
   Accesses since_;
 };
 
 }  // namespace
 
-std::unordered_set<const StmtNode *> team_barriers(const Stmt &body,
-                                                   const std::function<bool(const Buf &)> &is_memory) {
+TeamBarriers team_barriers(const Stmt &body, const std::function<bool(const Buf &)> &is_memory) {
   return BarrierPlacement(is_memory).run(body);
 }
 

@@ -9,9 +9,13 @@
 
 namespace kw {
 
-/// Returns the statements before which the threads wait. `body` is that of a grid loop with block loops in
-/// it; `is_memory` tells whether the threads of a team share a buffer.
-std::unordered_set<const StmtNode *> team_barriers(const Stmt &body,
-                                                   const std::function<bool(const Buf &)> &is_memory);
+struct TeamBarriers {
+  std::unordered_set<const StmtNode *> before;  ///< these statements threads wait
+  std::unordered_set<const StmtNode *>
+      turns;  ///< and before they evaluate the conditions of these, each time
+};
+/// `body` is that of a grid loop with block loops in it; `is_memory` tells whether the threads of a team
+/// share a buffer.
+TeamBarriers team_barriers(const Stmt &body, const std::function<bool(const Buf &)> &is_memory);
 
 }  // namespace kw

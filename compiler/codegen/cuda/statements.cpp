@@ -40,12 +40,12 @@ void CudaStatements::iteration(const Stmt &body, bool can_end) {
 }
 
 void CudaStatements::statement(const Stmt &s) {
-  if (is_of_team() && team_->waits.count(s.p.get())) text_.line(team_->wait());
+  if (is_of_team() && team_->waits.before.count(s.p.get())) text_.line(team_->wait());
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n.sym, n.value); },
       [&](const Alloc &n) { allocate(n); },
       [&](const For &n) { n.kind == ForKind::block ? block_loop(n) : loop(n); },
-      [&](const While &n) { repeat(n); },
+      [&](const While &n) { repeat(n, is_of_team() && team_->waits.turns.count(s.p.get())); },
       [&](const Jump &n) { text_.line(n.kind == JumpKind::break_loop ? "break;" : "continue;"); },
       [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },
       [&](const Seq &n) {
@@ -162,14 +162,17 @@ void CudaStatements::short_loop(const For &n, const std::string &lo, const std::
   text_.close();
 }
 
-void CudaStatements::repeat(const While &n) {
+/// Emits a loop that a condition ends. The threads of a team leave it together.
+void CudaStatements::repeat(const While &n, bool waits) {
   std::string turns = names_.fresh("turns");
   text_.line(cat("u32 ", turns, " = 0;"));
   text_.open("while (true)");
+  if (waits) text_.line(team_->wait());
   expressions_.begin({n.cond});
   std::string cond = expressions_.value(n.cond);
   text_.line(cat("if (!", cond, ") break;"));
-  text_.line(cat("if (kw_is_cancelled(call, ", turns, "++)) ", leave_));
+  std::string cancelled = cat("kw_is_cancelled(call, ", turns, "++)");
+  text_.line(cat("if (", is_of_team() ? team_->any(cancelled) : cancelled, ") ", leave_));
   in_braces(n.body);
 }
 

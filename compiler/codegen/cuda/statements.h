@@ -71,7 +71,7 @@ class CudaStatements {
   void block_loop(const For &n);
   void loop(const For &n);
   void short_loop(const For &n, const std::string &lo, const std::string &hi);
-  void repeat(const While &n);
+  void repeat(const While &n, bool waits);
   void branch(const If &n);
   void check(const Check &n);
   std::string bits_of(const Expr &e);

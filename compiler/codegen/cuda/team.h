@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "codegen/cuda/barriers.h"
 #include "ir/limits.h"
 #include "ir/node.h"
 
@@ -21,8 +22,7 @@ struct CudaTeam {
   uint32_t threads;          ///< 32 or 256; 0 if each thread is for itself
   std::string thread;        ///< name of the number of a thread in its team
   std::string number = "0";  ///< of the present iteration of the grid
-  std::unordered_set<const StmtNode *>
-      waits;  ///< before these statements threads wait (codegen/cuda/barriers)
+  TeamBarriers waits;
 
   bool is_block() const { return threads > warp_threads; }
   std::string_view wait() const { return is_block() ? "kw_sync();" : "kw_sync_warp();"; }

@@ -84,10 +84,11 @@ TEST(Team, small_arrays_of_a_team_lie_in_shared_memory) {
 std::string waits_of(std::string_view lines) {
   Func f = function_of(grid_of(lines));
   const For &grid = *as<For>(f.body);
-  auto waits = team_barriers(grid.body, [](const Buf &b) { return b->space != Space::registers; });
+  TeamBarriers waits = team_barriers(grid.body, [](const Buf &b) { return b->space != Space::registers; });
   std::vector<std::string> out;
   for_each_statement(grid.body, [&](const Stmt &s) {
-    if (!waits.count(s.p.get())) return true;
+    if (waits.turns.count(s.p.get())) out.push_back("each turn");
+    if (!waits.before.count(s.p.get())) return true;
     if (const For *n = as<For>(s)) out.push_back(cat("loop ", n->iter->name));
     if (const Store *n = as<Store>(s)) out.push_back(cat("store ", n->buf->sym->name));
     if (const Let *n = as<Let>(s)) out.push_back(cat("let ", n->sym->name));
@@ -104,6 +105,12 @@ TEST(TeamBarriers, loops_wait_for_what_earlier_ones_stored) {
   EXPECT_EQ(waits_of(loop("j", "a[i, j] = b[i, j]") + loop("k", "b[i, k] = a[i, k]")), "loop k");
   EXPECT_EQ(waits_of(loop("j", "a[i, j] = f32(1.0)") + loop("k", "b[i, k] = f32(2.0)")), "");
   EXPECT_EQ(waits_of(loop("j", "a[i, j] = b[i, j]") + loop("k", "a[i, k] = b[i, m - k - 1]")), "loop k");
+}
+
+TEST(TeamBarriers, all_have_tested_a_condition_before_one_changes_it) {
+  EXPECT_EQ(waits_of(cat("while p[i] < 3:\n  p[i] = p[i] + 1\n", loop("j", "a[i, j] = b[i, j]"))),
+            "each turn, store p");
+  EXPECT_EQ(waits_of(cat("while p[i] < 3:\n  b[i, 0] = f32(1.0)\n", loop("j", "a[i, j] = f32(1.0)"))), "");
 }
 
 TEST(TeamBarriers, one_thread_need_not_wait_for_itself) {
