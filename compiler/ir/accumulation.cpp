@@ -70,6 +70,11 @@ bool same_place(const Load &a, const Store &s) {
   return true;
 }
 
+bool changes_nothing(const Store &s) {
+  const Load *same = as<Load>(s.value);
+  return same && same_place(*same, s);
+}
+
 /// Returns whether a store `s = s op term` accumulates. Division, remainders, shifts and comparisons do not.
 static bool accumulates(BinOp op) {
   switch (op) {

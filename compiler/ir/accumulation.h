@@ -33,6 +33,8 @@ int64_t step_size(const For &loop);
 
 /// Returns whether the load reads the element that the store writes.
 bool same_place(const Load &a, const Store &s);
+/// Returns whether the store leaves the element as it is, as one that adds 0 when it is simplified.
+bool changes_nothing(const Store &s);
 bool mentions(const Expr &e, const Sym &sym);
 bool mentions(const std::vector<Expr> &list, const Sym &sym);
 /// Returns whether the value depends on memory, mutable scalars included.

@@ -262,7 +262,7 @@ bool Verifier::nested_ok(const For &n) {
 /// Checks that no thread of a loop stores to a cell that all of them share, except in sums that the loop may
 /// divide, and by atomic operations.
 bool Verifier::cell_ok(const Store &n) {
-  if (n.buf->space != Space::registers) return true;
+  if (n.buf->space != Space::registers || changes_nothing(n)) return true;
   auto home = cells_.find(n.buf->sym.get());
   for (size_t l = home == cells_.end() ? 0 : home->second; l < loops_.size(); ++l) {
     ForKind kind = loops_[l]->kind;

@@ -11,7 +11,7 @@ import pytest
 from device import Device
 
 import kernelwright as kw
-from kernelwright import exp, float32, int64, output_tensor
+from kernelwright import allocate, exp, float32, int64, output_tensor
 
 SHAPES = [
     (0, 5),
@@ -180,3 +180,28 @@ def test_a_bad_subscript_is_reported(device: Device) -> None:
         with pytest.raises(kw.KernelIndexError) as caught:
             gathered(kw.Tensor(x, device="cuda"), kw.Tensor(at, device="cuda")).numpy()
         assert "index 300 is out of range" in str(caught.value)
+
+
+def test_a_term_of_nothing_beside_others(device: Device) -> None:
+    """What adds 0 becomes a store of what is there, which accumulates nothing."""
+
+    @kw.kernel
+    def counted_down(a, h):
+        t = allocate((1,), "int32")
+        for i in range(a.shape[0]):
+            for _j in range(0):
+                t[0] += 0
+            for _j in range(a.shape[0]):
+                t[0] = t[0] - 1
+        for i in range(a.shape[0]):
+            h[a[i]] += 0
+            h[a[i]] += 1
+        h[0] += t[0]
+        return h
+
+    for size in (1, 40, 300):
+        a, h = np.arange(size, dtype="int32") % 5, np.zeros(6, "int32")
+        for seed in range(3):
+            device.seed(seed)
+            found = counted_down(kw.Tensor(a, device="cuda"), kw.Tensor(h, device="cuda")).numpy()
+            assert found.tobytes() == counted_down(a, h.copy()).tobytes()

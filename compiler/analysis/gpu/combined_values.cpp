@@ -27,7 +27,7 @@ void CombinedValues::select(const If &n) {
 void CombinedValues::accumulate(const Store &s) {
   bool is_known = std::any_of(accumulators.begin(), accumulators.end(),
                               [&](const Accumulator &a) { return a.cell == s.buf; });
-  if (is_known || own_.count(s.buf.get())) return;
+  if (is_known || own_.count(s.buf.get()) || changes_nothing(s)) return;
   Accumulation a = accumulation_of(s);
   bool is_fused = fused_accumulator_of(s) != nullptr;
   // An element that each iteration has for itself lies elsewhere in the next one.

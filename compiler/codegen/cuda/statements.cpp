@@ -54,6 +54,7 @@ void CudaStatements::statement(const Stmt &s) {
 }
 
 void CudaStatements::store(const Store &n) {
+  if (changes_nothing(n)) return;  // each thread of a team would store what another one accumulates
   // One thread of the team stores to memory; a variable is that of each thread.
   bool by_one = is_of_team() && !expressions_.is_variable(n.buf);
   if (by_one) text_.open(cat("if (", team_->thread, " == 0)"));
