@@ -41,6 +41,29 @@ bool look_for_signals() {
   return found;
 }
 
+/// Calls what a chain of attributes of a module names, if the program has imported the module. Ignores
+/// errors.
+void call_in(const char *module, std::initializer_list<const char *> attributes) {
+  PyObject *modules = PyImport_GetModuleDict();
+  PyRef at(Py_XNewRef(PyDict_GetItemString(modules, module)));
+  for (const char *name : attributes)
+    if (at) at = PyRef(PyObject_GetAttrString(at.get(), name));
+  if (at) at = PyRef(PyObject_CallNoArgs(at.get()));
+  PyErr_Clear();
+}
+
+/// Lets PyTorch give the memory back that it keeps.
+void ask_for_memory() {
+  StaysAtEnd stays;
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  call_in("torch", {"cuda", "empty_cache"});
+  PyErr_Restore(type, value, trace);
+  PyGILState_Release(state);
+  stays.over();
+}
+
 PyObject *cuda_why(PyObject *, PyObject *) {
   return guarded([] { return PyUnicode_FromString(why_no_cuda().c_str()); });
 }
@@ -121,6 +144,7 @@ PyMethodDef functions[] = {{"cuda_why", cuda_why, METH_NOARGS, nullptr},
 
 bool add_device_functions(PyObject *module) {
   set_interrupt_look(look_for_signals);
+  set_memory_request(ask_for_memory);
   Py_AtExit(tell_unseen_faults);  // after all code of Python
   return PyModule_AddFunctions(module, functions) == 0;
 }

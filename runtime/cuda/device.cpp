@@ -49,6 +49,7 @@ std::optional<Target> target_for(int capability) {
 }
 
 std::atomic<bool (*)()> interrupt_look{nullptr};
+std::atomic<void (*)()> memory_request{nullptr};
 std::array<std::atomic<CudaDevice *>, most_devices> devices{};
 std::mutex making;  // of devices
 
@@ -198,6 +199,11 @@ uint32_t device_of_memory(const void *address) {
 }
 
 void set_interrupt_look(bool (*look)()) { interrupt_look = look; }
+
+void set_memory_request(void (*ask)()) { memory_request = ask; }
+void ask_others_for_memory() {
+  if (auto ask = memory_request.load()) ask();
+}
 
 void wait_for_stream(CudaDevice &device, CuStream stream) {
   bool (*look)() = interrupt_look;

@@ -93,6 +93,10 @@ void set_target(Request &r, Device device);
 
 /// Sets what waits of this process look at, for interrupts of the user; without one they look at nothing.
 void set_interrupt_look(bool (*look)());
+/// Sets what asks other libraries of the process for memory of devices that they keep; asked when there is no
+/// other left. `ask` may wait for the GIL.
+void set_memory_request(void (*ask)());
+void ask_others_for_memory();
 /// Waits for a stream and looks for interrupts; throws WaitInterrupted if there was one.
 void wait_for_stream(CudaDevice &device, CuStream stream);
 

@@ -41,7 +41,7 @@ void DeviceMemory::open(CuDevice handle) {
 
 CuPointer DeviceMemory::allocate(size_t bytes, CuStream stream) {
   size_t size = rounded(bytes);
-  std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (auto found = kept_.find({stream, size}); found != kept_.end() && !found->second.empty()) {
     CuPointer memory = found->second.back();
     found->second.pop_back();
@@ -53,9 +53,13 @@ CuPointer DeviceMemory::allocate(size_t bytes, CuStream stream) {
   device_.refuse_capture(stream, "cuMemAllocFromPoolAsync");
   CuPointer memory = 0;
   CuResult r = driver.cuMemAllocFromPoolAsync(&memory, size, pool_, stream);
-  if (r == cu_out_of_memory) {
+  for (bool were_asked = false; r == cu_out_of_memory; were_asked = true) {
     trim_locked();
     r = driver.cuMemAllocFromPoolAsync(&memory, size, pool_, stream);
+    if (r != cu_out_of_memory || were_asked) break;
+    lock.unlock();  // what others free may be ours
+    ask_others_for_memory();
+    lock.lock();
   }
   if (r == cu_out_of_memory) throw OpError(OpError::Kind::memory, shortage_text(size));
   device_.check(r, "cuMemAllocFromPoolAsync");

@@ -29,7 +29,8 @@ class DeviceMemory {
   void open(CuDevice handle);
 
   /// Returns memory that the stream may use at once; its contents are unspecified. Throws OpError without
-  /// memory, after all kept memory was given back, and ResolvedError (E506) while the stream is captured.
+  /// memory, after all that we and others keep was given back, and ResolvedError (E506) while the stream is
+  /// captured.
   CuPointer allocate(size_t bytes, CuStream stream);
   /// Frees it in the order of the stream that used it last. Ignores failures of the device.
   void release(CuPointer memory) noexcept;

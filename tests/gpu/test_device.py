@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import pickle
+import subprocess
+import sys
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+import stand_ins
 from device import Device, View
 
 import kernelwright as kw
@@ -473,3 +477,43 @@ def test_a_capsule_nobody_takes_keeps_no_memory(device: Device) -> None:
     del capsule
     assert kw.cuda.memory().used == begin.used
     kw.cuda.trim()
+
+
+SHORT_OF_MEMORY = """\
+import sys, types
+import numpy as np
+import kernelwright as kw
+
+megabyte = np.zeros(1 << 20, "uint8")
+held = [kw.Tensor(megabyte, device="cuda") for _ in range(6)]
+asked = []
+
+def empty_cache():
+    asked.append(len(held))
+    held.clear()
+
+torch = types.ModuleType("torch")
+torch.cuda = types.SimpleNamespace(empty_cache=empty_cache)
+sys.modules["torch"] = torch
+more = [kw.Tensor(megabyte, device="cuda") for _ in range(6)]
+print(asked, len(more))
+try:
+    kw.Tensor(np.zeros(7 << 20, "uint8"), device="cuda")
+except MemoryError as e:
+    print(e)
+print(asked)
+"""
+
+
+def test_pytorch_is_asked_for_memory_that_it_keeps() -> None:
+    environment = stand_ins.environment(KW_EMULATOR_MEMORY=str(9 << 20))
+    done = subprocess.run(
+        [sys.executable, "-c", SHORT_OF_MEMORY],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0] == "[6] 6" and lines[2:] == ["[6, 0]"], done.stdout + done.stderr
+    assert lines[1].startswith("device 0 has no 7.0 MB left: ")
