@@ -188,7 +188,7 @@ def test_a_term_of_nothing_beside_others(device: Device) -> None:
     @kw.kernel
     def counted_down(a, h):
         t = allocate((1,), "int32")
-        for i in range(a.shape[0]):
+        for _i in range(a.shape[0]):
             for _j in range(0):
                 t[0] += 0
             for _j in range(a.shape[0]):
