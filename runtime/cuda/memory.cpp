@@ -56,7 +56,8 @@ CuPointer DeviceMemory::allocate(size_t bytes, CuStream stream) {
   for (bool were_asked = false; r == cu_out_of_memory; were_asked = true) {
     trim_locked();
     r = driver.cuMemAllocFromPoolAsync(&memory, size, pool_, stream);
-    if (r != cu_out_of_memory || were_asked) break;
+    bool is_first = blocks_.empty();  // of the device, which other threads wait for meanwhile
+    if (r != cu_out_of_memory || were_asked || is_first) break;
     lock.unlock();  // what others free may be ours
     ask_others_for_memory();
     lock.lock();

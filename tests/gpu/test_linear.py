@@ -133,3 +133,23 @@ def test_they_do_not_spill(device: str) -> None:
     for function in KERNELS:
         made = nvrtc.compile_text(kw.kernel(function).cuda("f32[:, :]", "f32[:, :]", device=device), device)
         assert made.code == 0 and " 0 bytes spill stores" in made.log, made.log
+
+
+def test_divisions_of_iterators_round_down(device: Device) -> None:
+    @kw.kernel
+    def divided(x, m):
+        y = output_tensor(x.shape, x.dtype)
+        z = output_tensor((x.shape[0], 3), x.dtype)
+        for i in range(x.shape[0]):
+            y[i] = 100 * (i // x[i]) + i % m
+        for i in range(x.shape[0]):
+            for j in range(3):
+                z[i, j] = 100 * (j // x[i]) + i % m - i // -3 + i // 4
+        return y, z
+
+    x = np.array([-2, -1, 1, 3, 4, 2**40, -(2**40), 5], "int64")
+    for m in (-2, 7, 4):
+        found = divided(kw.Tensor(x, device="cuda"), m)
+        wanted = divided(x, m)
+        for f, w in zip(found, wanted, strict=True):
+            assert f.numpy().tobytes() == w.tobytes(), m

@@ -78,6 +78,16 @@ def strictly(x):
     return y
 
 
+def multiplied(x):
+    """No scan in any mode: a product of parts overflows where a factor of 0 comes before them."""
+    y = output_tensor(x.shape, x.dtype)
+    product = 1.0
+    for i in range(x.shape[0]):
+        product *= x[i]
+        y[i] = product
+    return y
+
+
 def smoothed(x):
     """No scan: each iteration needs the whole state of the last one."""
     y = output_tensor(x.shape, x.dtype)
@@ -145,7 +155,7 @@ def test_which_loops_are_scans() -> None:
     assert [launches(f, "i32[:]") for f in (inclusive, through_memory)] == [4, 4]
     assert launches(strictly, "f32[:]", fp="fast") == 4
     assert launches(strictly, "f32[:]") == launches(smoothed, "i32[:]") == 1
-    assert launches(inclusive, "i16[:]") == 1
+    assert launches(inclusive, "i16[:]") == launches(multiplied, "f32[:]", fp="fast") == 1
 
 
 @pytest.mark.skipif(not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found")

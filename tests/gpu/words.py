@@ -186,11 +186,6 @@ def of_integers() -> list[Word]:
             ),
             Word("(i64)kw_trips(x, y, 3)", two, each(trips, np.int64)(*two)),
         ]
-    counts = pairs(np.array([1, 2, 3, 7, 1000, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1], np.int64))
-    out += [
-        Word("kw_div_counts(x, y)", counts, counts[0] // counts[1]),
-        Word("kw_mod_counts(x, y)", counts, counts[0] % counts[1]),
-    ]
     return out
 
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 
@@ -118,7 +119,8 @@ class BarrierPlacement {
     if (const If *branches = as<If>(s)) return branch(*branches);
     if (n && n->kind != ForKind::block) return loop(n->body);
     if (turns) loop(turns->body);
-    if (out_.turns.count(s.p.get())) since_ = own_accesses(s);  // threads have waited for the last turn
+    // Threads have waited for the last turn, unless it ends the loop.
+    if (out_.turns.count(s.p.get()) && !jumps_of(turns->body).breaks) since_ = own_accesses(s);
   }
 
   bool stores_what_it_tests(const While &n) const {

@@ -244,11 +244,7 @@ class KernelEmitter {
       text_.line(
           cat("const bool ", aligned, " = ", vectors_are_aligned(*grid_.back().loop, statements_), ";"));
     }
-    if (grid_.size() == 1) {
-      const For &n = *grid_.back().loop;
-      bool counts = n.step == 1 && as_int(n.lo) == 0;
-      if (counts) expressions_.set_counter(n.iter, n.how.flatten);
-    }
+    if (grid_.size() == 1 && grid_[0].loop->how.flatten) expressions_.set_flat(grid_[0].loop->iter);
     Stmt body = s_.body;
     for (size_t d = 0; d < grid_.size(); ++d) {
       grid_loop(grid_[d], "zyx"[3 - grid_.size() + d]);

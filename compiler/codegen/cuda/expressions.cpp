@@ -108,7 +108,7 @@ static Expr joined_rows(const Buf &b, const std::vector<Expr> &index, size_t &ta
 std::string CudaExpressions::offset(const Buf &b, const std::vector<Expr> &index) {
   std::string out;
   if (index.empty()) return "0";
-  if (is_flat_ && mentions(index, counter_)) return names_.of(counter_);
+  if (flat_ && mentions(index, flat_)) return names_.of(flat_);
   if (!b->strides.empty()) {
     for (size_t d = 0; d < index.size(); ++d) {
       bool is_unit = as_int(b->strides[d]) == 1;
@@ -187,14 +187,6 @@ std::string CudaExpressions::lazy(const Expr &e, const Expr &cond, const Expr &y
   return name;
 }
 
-/// Returns whether a value is the counter, or a quotient of it by a trip count.
-bool CudaExpressions::is_count(const Expr &e) const {
-  if (!counter_) return false;
-  if (const Ref *r = as<Ref>(e)) return r->sym == counter_;
-  const Binary *n = as<Binary>(e);
-  return n && n->op == BinOp::floor_div && is_count(n->a);
-}
-
 std::string CudaExpressions::evaluated(const Expr &e) {
   return match(
       e, [&](const Const &n) { return cuda_literal(e.dtype(), n.bits); },
@@ -202,8 +194,6 @@ std::string CudaExpressions::evaluated(const Expr &e) {
       [&](const Unary &n) { return cuda_unary(n.op, e.dtype(), value(n.a)); },
       [&](const Binary &n) {
         std::string a = value(n.a), b = value(n.b);
-        if (n.op == BinOp::floor_div && is_count(n.a)) return cat("kw_div_counts(", a, ", ", b, ")");
-        if (n.op == BinOp::floor_mod && is_count(n.a)) return cat("kw_mod_counts(", a, ", ", b, ")");
         return cuda_binary(n, a, b);
       },
       [&](const Logic &n) { return n.is_and ? lazy(e, n.a, n.b, {}) : lazy(e, n.a, {}, n.b); },

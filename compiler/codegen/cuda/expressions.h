@@ -36,9 +36,8 @@ class CudaExpressions {
     redirected_[b.get()].emplace_back(std::move(index), std::move(variable));
   }
   void restore(const BufNode *b) { redirected_.erase(b); }
-  /// Lets the iterator of a loop over all iterations of several count from 0 on. In a flat loop it is the
-  /// number of each element whose subscripts mention it.
-  void set_counter(const Sym &iter, bool is_flat) { counter_ = iter, is_flat_ = is_flat; }
+  /// Says that the iterator of a flat loop is the number of each element whose subscripts mention it.
+  void set_flat(const Sym &iter) { flat_ = iter; }
   /// Returns whether a buffer is a cell that one thread keeps in a variable.
   bool is_variable(const Buf &b) const;
   /// A cell that lies in memory, because several launches use it.
@@ -49,7 +48,6 @@ class CudaExpressions {
   bool needs_lines(const Expr &e);
   const std::string *known_name(const Expr &e) const;
   std::string evaluated(const Expr &e);
-  bool is_count(const Expr &e) const;
   std::string load(const Load &n);
   std::string offset(const Buf &b, const std::vector<Expr> &index);
   /// Emits `cond ? yes : no`; a null side is the constant that decides a Logic.
@@ -63,8 +61,7 @@ class CudaExpressions {
   CudaShared &shared_;
   const std::string *variable_of(const Buf &b, const std::vector<Expr> &index) const;
 
-  Sym counter_{};
-  bool is_flat_ = false;
+  Sym flat_{};
   std::unordered_set<const BufNode *> in_memory_;
   std::unordered_map<const BufNode *, std::vector<std::pair<std::vector<Expr>, std::string>>> redirected_;
   // of one statement

@@ -156,13 +156,6 @@ template <class T> KW_FUNCTION T kw_floor_mod(T a, T b) {
   T r = (T)(a % b);
   return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
 }
-// of counts, which are not negative, by others that are not 0; most are small
-KW_FUNCTION i64 kw_div_counts(i64 a, i64 b) {
-  return (u64)(a | b) >> 32 ? (i64)((u64)a / (u64)b) : (i64)((u32)a / (u32)b);
-}
-KW_FUNCTION i64 kw_mod_counts(i64 a, i64 b) {
-  return (u64)(a | b) >> 32 ? (i64)((u64)a % (u64)b) : (i64)((u32)a % (u32)b);
-}
 template <class T> KW_FUNCTION T kw_shl(T a, T n) { return (u64)n < 8 * sizeof(T) ? (T)((u64)a << n) : (T)0; }
 template <class T> KW_FUNCTION T kw_shr(T a, T n) {
   return (u64)n < 8 * sizeof(T) ? (T)(a >> n) : a < 0 ? (T)-1 : (T)0;

@@ -74,10 +74,12 @@ class RowFinder {
 Stmt with_named_iterators(const std::vector<const For *> &loops, const Sym &k, const Stmt &body) {
   Substitution with;
   std::vector<std::pair<Sym, Expr>> names;
-  Expr rest = kw::ref(k);
+  // Counts are not negative, and divisions without signs are shorter.
+  Expr rest = cast(DType::u64, kw::ref(k));
   for (size_t d = loops.size(); d-- > 0;) {
     const For &n = *loops[d];
-    Expr trips = trips_of(n), number = d ? binary(BinOp::floor_mod, rest, trips) : rest;
+    Expr trips = cast(DType::u64, trips_of(n));
+    Expr number = cast(DType::i64, d ? binary(BinOp::floor_mod, rest, trips) : rest);
     Sym name = make_sym(SymKind::local, DType::i64, n.iter->name, n.iter->loc);
     names.emplace_back(name, add(n.lo, mul(number, const_int(n.step))));
     with.values[n.iter.get()] = kw::ref(name);

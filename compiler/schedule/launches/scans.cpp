@@ -67,7 +67,8 @@ class ScanFinder {
     DType t = n.buf->dtype;
     if (!a.term || bit_width(t) < 32) return;
     bool is_free = !is_exact(a.op, t);
-    if (is_free && fp_ != FpMode::fast) return;
+    // A product of parts may overflow where a factor of 0 comes first.
+    if (is_free && (fp_ != FpMode::fast || a.op == BinOp::mul)) return;
     Scan scan{n.buf, a.op, is_free, a.term};
     if (a.op == BinOp::sub) scan.op = BinOp::add, scan.term = binary(BinOp::sub, zero(t), a.term);
     // The term is the same before the first iteration as in its own.

@@ -113,6 +113,11 @@ TEST(TeamBarriers, all_have_tested_a_condition_before_one_changes_it) {
   EXPECT_EQ(waits_of(cat("while p[i] < 3:\n  b[i, 0] = f32(1.0)\n", loop("j", "a[i, j] = f32(1.0)"))), "");
 }
 
+TEST(TeamBarriers, a_turn_that_ends_the_loop_has_not_been_waited_for) {
+  EXPECT_EQ(waits_of(cat("while p[i] < 3:\n  p[i] = 5\n  break\n", loop("j", "a[i, j] = cast(f32, p[i])"))),
+            "each turn, store p, loop j");
+}
+
 TEST(TeamBarriers, one_thread_need_not_wait_for_itself) {
   EXPECT_EQ(waits_of("p[i] = 1\np[i] = p[i] + 1\n"), "");
   EXPECT_EQ(waits_of(cat("p[i] = 1\n", loop("j", "a[i, j] = cast(f32, p[i])"), "p[i] = 2\n")),
