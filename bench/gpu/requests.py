@@ -39,7 +39,7 @@ def main() -> None:
 
     environment = stand_ins.environment()
     os.environ.update(environment)
-    from device import Count, Device
+    from device import Device, total
     from families import CASES
 
     import kernelwright as kw
@@ -55,8 +55,7 @@ def main() -> None:
         ]
         with device.counted() as counted:
             case.kernel(*arguments)
-        sums = [Count(*map(sum, zip(*kind, strict=True))) for kind in zip(*counted.values(), strict=True)]
-        cells = [f"{count.ratio:.2f}" if count.least else "-" for count in sums]
+        cells = [f"{count.ratio:.2f}" if count.least else "-" for count in total(counted)]
         print(f"  {name:22} {size:>8} {cells[0]:>9} {cells[1]:>9} {cells[2]:>12} {cells[3]:>15}")
 
 

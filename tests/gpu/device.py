@@ -51,6 +51,13 @@ class Counts(NamedTuple):
     shared_written: Count
 
 
+def total(counted: dict[str, Counts]) -> Counts:
+    """The counts of all kernels together."""
+    return Counts(
+        *(Count(*map(sum, zip(*kind, strict=True))) for kind in zip(*counted.values(), strict=True))
+    )
+
+
 class Device:
     """The stand-in of the driver, or with KW_TEST_DEVICE=cuda the driver."""
 

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from device import Count, Counts, Device
+from device import Count, Device, total
+from test_scans import inclusive
 
 import kernelwright as kw
 from kernelwright import allocate, output_tensor
+
+sys.path.append(str(Path(__file__).parents[1] / "golden"))
+from kernels import (
+    column_sum,
+    cumsum,
+    full_sum,
+    layernorm,
+    row_sum,
+    softmax,
+    transpose,
+)
 
 
 def chain(a, b):
@@ -33,36 +47,6 @@ def broadcast(a, v):
     return c
 
 
-def row_sum(a):
-    s = output_tensor((a.shape[0],), a.dtype)
-    for i in range(a.shape[0]):
-        total = 0.0
-        for j in range(a.shape[1]):
-            total += a[i, j]
-        s[i] = total
-    return s
-
-
-def column_sum(a):
-    s = output_tensor((a.shape[1],), a.dtype)
-    for j in range(a.shape[1]):
-        total = 0.0
-        for i in range(a.shape[0]):
-            total += a[i, j]
-        s[j] = total
-    return s
-
-
-def full_sum(a):
-    s = output_tensor((1,), a.dtype)
-    total = 0.0
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            total += a[i, j]
-    s[0] = total
-    return s
-
-
 def argmax(a):
     s = output_tensor((a.shape[0],), "int64")
     for i in range(a.shape[0]):
@@ -74,45 +58,6 @@ def argmax(a):
                 place = j
         s[i] = place
     return s
-
-
-def softmax(x):
-    y = output_tensor(x.shape, x.dtype)
-    for i in range(x.shape[0]):
-        top = x[i, 0]
-        for j in range(x.shape[1]):
-            top = max(top, x[i, j])
-        total = 0.0
-        for j in range(x.shape[1]):
-            y[i, j] = exp(x[i, j] - top)
-            total += y[i, j]
-        for j in range(x.shape[1]):
-            y[i, j] = y[i, j] / total
-    return y
-
-
-def layernorm(x, gain, shift):
-    y = output_tensor(x.shape, x.dtype)
-    for i in range(x.shape[0]):
-        mean = 0.0
-        for j in range(x.shape[1]):
-            mean += x[i, j]
-        mean /= x.shape[1]
-        variance = 0.0
-        for j in range(x.shape[1]):
-            variance += (x[i, j] - mean) * (x[i, j] - mean)
-        scale = 1.0 / sqrt(variance / x.shape[1] + 1e-5)
-        for j in range(x.shape[1]):
-            y[i, j] = (x[i, j] - mean) * scale * gain[j] + shift[j]
-    return y
-
-
-def transpose(a):
-    c = output_tensor((a.shape[1], a.shape[0]), a.dtype)
-    for i in range(a.shape[1]):
-        for j in range(a.shape[0]):
-            c[i, j] = a[j, i]
-    return c
 
 
 def permute(a):
@@ -133,25 +78,6 @@ def stencil(a):
         for j in range(a.shape[1]):
             c[i, j] = a[i - 1, j] + 2.0 * a[i, j] + a[i + 1, j]
     return c
-
-
-def cumsum(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        total = 0.0
-        for j in range(a.shape[1]):
-            total += a[i, j]
-            c[i, j] = total
-    return c
-
-
-def running_sum(x):
-    y = output_tensor(x.shape, x.dtype)
-    total = x[0] - x[0]
-    for i in range(x.shape[0]):
-        total += x[i]
-        y[i] = total
-    return y
 
 
 def recurrence(x):
@@ -199,7 +125,7 @@ CASES = {
     permute: (normal(8, 64, 64),),
     stencil: (normal(66, 1024),),
     cumsum: (MATRIX,),
-    running_sum: (whole(64, "int32", 32768),),
+    inclusive: (whole(64, "int32", 32768),),
     recurrence: (normal(8192),),
     histogram: (whole(64, "int32", 65536), lambda rng: np.zeros(64, "int32")),
     gather: (normal(100, 1024), whole(100, "int64", 64)),
@@ -220,7 +146,7 @@ def test_sectors_and_banks(function: Callable[..., Any], device: Device) -> None
     with device.counted() as found:
         kernel(*arguments)
     assert found
-    sums = Counts(*(Count(*map(sum, zip(*kind, strict=True))) for kind in zip(*found.values(), strict=True)))
+    sums = total(found)
     assert sums.read.needed + sums.written.needed > 1000
     assert sums.read.ratio <= 1.1 and sums.written.ratio <= 1.1, found
     assert sums.shared_read.ratio == 1.0 and sums.shared_written.ratio == 1.0, found
