@@ -79,7 +79,7 @@ class KernelEmitter {
       ensure(d == 0 || per_block == 1, "a grid loop over rows has blocks of several");
       if (d == 0) {
         several_ = {std::max<int64_t>(1, loop.how.vector_width), std::max<int64_t>(1, loop.how.unroll)};
-        per_block_ = per_block / several_.of_thread(), out_.threads = static_cast<uint32_t>(per_block_);
+        per_block_ = per_block / several_.all(), out_.threads = static_cast<uint32_t>(per_block_);
       }
       Expr whole = binary(BinOp::floor_div, sub(trips_of(loop), const_int(1)), const_int(per_block));
       int64_t most = d == 0 ? most_blocks_x : most_blocks_yz;
@@ -258,19 +258,18 @@ class KernelEmitter {
     else if (!number_.empty())
       team_.number = number_;
     if (several_.side_by_side > 1)
-      emit_vector(*grid_.back().loop, {several_.first, several_.end, several_.lo, per_block_}, aligned,
-                  statements_);
+      emit_vector(*grid_.back().loop, mine_, aligned, statements_);
     else if (several_.apart > 1)
-      emit_unrolled(*grid_.back().loop, {several_.first, several_.end, several_.lo, per_block_}, statements_);
+      emit_unrolled(*grid_.back().loop, mine_, statements_);
     else
       statements_.block(body);
     for (size_t d = 0; d < grid_.size(); ++d) text_.close();
   }
   void grid_loop(const GridLoop &g, char dimension) {
     const For &n = *g.loop;
-    bool has_several = dimension == 'x' && several_.of_thread() > 1;
+    bool has_several = dimension == 'x' && several_.all() > 1;
     bool is_one = dimension != 'x' || per_block_ == 1;
-    std::string per_block = is_one ? "" : cat(" * ", per_block_ * several_.of_thread());
+    std::string per_block = is_one ? "" : cat(" * ", per_block_ * several_.all());
     std::string mine = is_one ? "" : cat(" + ", team_.threads ? number_of_team_ : "kw_thread");
     if (has_several && several_.side_by_side > 1) mine += cat(" * ", several_.side_by_side);
     std::string first = cat("kw_block(", dimension, ")", per_block, mine),
@@ -289,7 +288,7 @@ class KernelEmitter {
     text_.open(cat("for (i64 ", k, " = ", first, "; ", k, from, " < ", end, "; ", k, " += ", step, ")"));
     number_ = number_.empty() ? k : cat("(", number_, " * ", end, " + ", k, ")");
     if (has_several)
-      several_.first = k, several_.end = end, several_.lo = lo;
+      mine_ = {k, end, lo, per_block_};
     else if (!counts_itself)
       statements_.define(n.iter, n.step == 1 ? cat(lo, " + ", k) : cat(lo, " + ", k, " * ", n.step));
   }
@@ -322,13 +321,12 @@ class KernelEmitter {
   CudaStatements statements_;
   std::vector<WorkspaceSlot> workspace_;
   CudaTeam team_{};  ///< of no threads: each thread is for itself
-  /// Iterations of the innermost grid loop that a thread executes side by side, or apart: their number, and
-  /// the names of the first one, of the end of all and of the loop's bound.
-  struct Several {
+  /// How many iterations of the innermost grid loop a thread executes side by side, or apart.
+  struct OfThread {
     int64_t side_by_side = 1, apart = 1;
-    std::string first{}, end{}, lo{};
-    int64_t of_thread() const { return side_by_side * apart; }
+    int64_t all() const { return side_by_side * apart; }
   } several_;
+  Several mine_{};              ///< where these lie
   int64_t per_block_ = 1;       ///< iterations of the innermost grid loop that a block executes at a time
   std::string number_of_team_;  ///< in its block
   std::vector<std::string> shared_arrays_;

@@ -131,13 +131,13 @@ void launch_blocks(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_bl
 
 void launch_threads(LoopNest &nest, const std::vector<Sym> &loops) {
   const For &inner = *nest.nest().loops[*find_loop(nest.nest(), loops.back())].loop;
-  int64_t threads = threads_of_block(nest, loops), vector = vector_width_on_gpu(inner);
-  Sym outer = vector > 1 ? Sym{} : launch_rows(nest, loops);
+  int64_t threads = threads_of_block(nest, loops);
+  Several each = several_of(inner, threads);
+  Sym outer = each.vector ? Sym{} : launch_rows(nest, loops);
   if (!outer) {
     outer = loops.front();
     launch_blocks(nest, {loops.begin(), loops.end() - 1}, 1);
     uint32_t loop = *find_loop(nest.nest(), loops.back());
-    Several each = several_of(inner, threads);
     if (!nest.try_apply(Grid{loop, each.per_block, each.vector, each.unroll}).ok())
       nest.try_apply(Grid{loop, threads});
   }

@@ -23,15 +23,25 @@ Stmt innermost_body(const std::vector<const For *> &loops, Loc loc) {
   return out;
 }
 
-Stmt flat_iteration(const std::vector<const For *> &loops, const Sym &k, const Stmt &body) {
-  Substitution with;
-  Expr rest = kw::ref(k);
+std::vector<Expr> iterators_at(const std::vector<const For *> &loops, const Expr &k) {
+  std::vector<Expr> out(loops.size());
+  Expr rest = k;
   for (size_t d = loops.size(); d-- > 0;) {
     const For &n = *loops[d];
-    Expr trips = trips_of(n), number = d ? binary(BinOp::floor_mod, rest, trips) : rest;
-    with.values[n.iter.get()] = add(n.lo, mul(number, const_int(n.step)));
-    with.loops[n.iter.get()] = d ? std::vector<Sym>{} : std::vector<Sym>{k};
+    Expr trips = cast(k.dtype(), trips_of(n));
+    Expr number = cast(DType::i64, d ? binary(BinOp::floor_mod, rest, trips) : rest);
+    out[d] = add(n.lo, mul(number, const_int(n.step)));
     if (d) rest = binary(BinOp::floor_div, rest, trips);
+  }
+  return out;
+}
+
+Stmt flat_iteration(const std::vector<const For *> &loops, const Sym &k, const Stmt &body) {
+  Substitution with;
+  std::vector<Expr> iterators = iterators_at(loops, kw::ref(k));
+  for (size_t d = 0; d < loops.size(); ++d) {
+    with.values[loops[d]->iter.get()] = iterators[d];
+    with.loops[loops[d]->iter.get()] = d ? std::vector<Sym>{} : std::vector<Sym>{k};
   }
   return copy_of(body, std::move(with));
 }

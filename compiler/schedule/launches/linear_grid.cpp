@@ -73,21 +73,17 @@ class RowFinder {
 ///     c[i, j] = a[i, j] + v[j]   →   j = k % m; i = k // m; c[i, j] = a[i, j] + v[j]
 Stmt with_named_iterators(const std::vector<const For *> &loops, const Sym &k, const Stmt &body) {
   Substitution with;
-  std::vector<std::pair<Sym, Expr>> names;
+  std::vector<Sym> names;
   // Counts are not negative, and divisions without signs are shorter.
-  Expr rest = cast(DType::u64, kw::ref(k));
-  for (size_t d = loops.size(); d-- > 0;) {
-    const For &n = *loops[d];
-    Expr trips = cast(DType::u64, trips_of(n));
-    Expr number = cast(DType::i64, d ? binary(BinOp::floor_mod, rest, trips) : rest);
-    Sym name = make_sym(SymKind::local, DType::i64, n.iter->name, n.iter->loc);
-    names.emplace_back(name, add(n.lo, mul(number, const_int(n.step))));
-    with.values[n.iter.get()] = kw::ref(name);
-    with.loops[n.iter.get()] = d ? std::vector<Sym>{} : std::vector<Sym>{k};
-    if (d) rest = binary(BinOp::floor_div, rest, trips);
+  std::vector<Expr> values = iterators_at(loops, cast(DType::u64, kw::ref(k)));
+  for (size_t d = 0; d < loops.size(); ++d) {
+    const Sym &iter = loops[d]->iter;
+    names.push_back(make_sym(SymKind::local, DType::i64, iter->name, iter->loc));
+    with.values[iter.get()] = kw::ref(names[d]);
+    with.loops[iter.get()] = d ? std::vector<Sym>{} : std::vector<Sym>{k};
   }
   Stmt out = copy_of(body, std::move(with));
-  for (const auto &[name, value] : names) out = let(name, value, out, body.loc());
+  for (size_t d = loops.size(); d-- > 0;) out = let(names[d], values[d], out, body.loc());
   return out;
 }
 
