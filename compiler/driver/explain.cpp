@@ -156,7 +156,7 @@ class Explainer {
   /// Returns how the schedule runs a loop, "parallel vector", and remarks on it.
   std::pair<std::string, std::string> scheduled(const For &loop) const {
     const For *threads = nullptr, *lanes = nullptr, *copies = nullptr, *grid = nullptr, *team = nullptr,
-              *block = nullptr;
+              *block = nullptr, *stages = nullptr;
     bool is_left = false;
     LoopId executor = schedule_.executor_of(loop.id);
     Loc at = loop.iter->loc;
@@ -165,6 +165,7 @@ class Explainer {
       if (n.id != executor) return;
       at = n.iter->loc, is_left = true;
       if (n.kind == ForKind::unroll) copies = &n;
+      if (n.how.stages > 1) stages = &n;
       if (n.kind == ForKind::parallel) threads = &n;
       if (n.kind == ForKind::grid) grid = &n;
       if (n.kind == ForKind::block) (n.how.threads > warp_threads ? block : team) = &n;
@@ -180,6 +181,11 @@ class Explainer {
       if (team) who.push_back(cat("a warp of ", team->how.threads, " threads"));
       if (block) who.push_back(cat("a block of ", block->how.threads, " threads"));
       how.emplace_back("team"), why.push_back(cat(join_text(who, " or "), " shares its iterations"));
+    }
+    if (stages) {
+      uint32_t ahead = stages->how.stages - 1;
+      how.emplace_back("pipelined");
+      why.push_back(cat("copies to shared memory are ", ahead, ahead == 1 ? " tile" : " tiles", " ahead"));
     }
     if (copies && how.empty())
       how.emplace_back("unrolled"), why.push_back(cat(copies->how.unroll, " copies of its body"));

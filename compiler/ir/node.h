@@ -234,6 +234,9 @@ struct LoopPlan {
   uint32_t chunks_per_thread = 0;  ///< parallel loops without a chunk: 0 is one
   uint32_t per_block = 0;          ///< grid loops: iterations that one block of threads executes; 0 is one
   uint32_t threads = 0;            ///< block loops: threads that share the iterations
+  /// For a serial loop of a team that begins with copies to shared memory (analysis/gpu/pipeline): iterations
+  /// whose copies are there at once; those of later iterations are under way while one executes. 0 is one.
+  uint32_t stages = 0;
 
   friend bool operator==(const LoopPlan &, const LoopPlan &) = default;
 };
@@ -256,6 +259,7 @@ void for_each_field(Plan &plan, F &&f) {
   f("chunks_per_thread", plan.chunks_per_thread);
   f("per_block", plan.per_block);
   f("threads", plan.threads);
+  f("stages", plan.stages);
 }
 
 /// The number of the source loop whose iterations a loop executes, counted from 1 in source order; 0 for a

@@ -187,7 +187,8 @@ static bool fits_kind(const LoopPlan &how, ForKind kind) {
          (!how.collapse || parallel) && (!how.flatten || serial || parallel || kind == ForKind::grid) &&
          (!how.prefetch || vector) && (!how.stream || vector || (serial && how.transpose)) &&
          (!how.transpose || serial) && (!how.chunks_per_thread || (parallel && !how.chunk)) &&
-         (!how.per_block || kind == ForKind::grid) && (!how.threads || kind == ForKind::block);
+         (!how.per_block || kind == ForKind::grid) && (!how.threads || kind == ForKind::block) &&
+         (!how.stages || serial);
 }
 
 /// Returns whether iterations of a loop run at the same time, on threads.

@@ -73,6 +73,20 @@ KW_KERNEL(64) unwritten(i32 *p) { KW_SHARED(i32, s, 64); p[kw_thread] = s[kw_thr
 KW_KERNEL(64) past_shared(i32 *p) { KW_SHARED(i32, s, 32); s[kw_thread] = 1; kw_sync(); p[0] = s[0]; }
 KW_KERNEL(64) all_blocks(i32 *p) { kw_sync(); p[kw_thread] = 1; kw_sync(); }
 KW_KERNEL(64) no_lane(i32 *p) { p[kw_thread] = kw_shfl(1, 32); }
+KW_KERNEL(64) fetch(const i32 *q, i32 *p, i32 bug) {
+  KW_SHARED(i32, s, 64);
+  for (i32 k = 0; k < 2; k++) {
+    kw_copy_async(&s[kw_thread], &q[(kw_thread + k) % 64 + (bug == 6)]);
+    if (bug != 1) kw_end_group();
+    if (bug != 2) bug == 3 ? kw_wait_groups<1>() : kw_wait_groups<0>();
+    if (bug != 4) kw_sync();
+    p[kw_thread] = s[(kw_thread + 32) % 64];
+    if (bug != 5) kw_sync();
+  }
+  if (bug == 7) kw_copy_async(&p[kw_thread], &q[kw_thread]);
+  if (bug == 8) kw_copy_async(&s[kw_thread], &q[kw_thread]);
+  if (bug == 9) kw_copy_async((i64 *)&s[1], (const i64 *)&q[0]);
+}
 KW_KERNEL(64) much(i32 *p) { KW_SHARED(f64, s, 6145); s[kw_thread] = 1; kw_sync(); p[0] = 1; }
 """
 
@@ -213,6 +227,40 @@ def test_bugs_of_barriers_are_reported(
     assert out == ["cuStreamSynchronize: 700"]
     if seed == 0:
         assert re.search(report, said), said
+
+
+UNDER_WAY = "accesses byte [0-9]+ of memory of 256 bytes before a copy to it has ended"
+
+
+@pytest.mark.parametrize(
+    ("bug", "report"),
+    [
+        (1, UNDER_WAY),
+        (2, UNDER_WAY),
+        (3, UNDER_WAY),
+        (4, "thread 0: read of memory that was never written at byte 128"),
+        (5, "thread 31: race: thread 63 writes and thread 31 reads at byte 252"),
+        (6, "thread 63: out of bounds read of 4 bytes: byte 256 of memory of 256 bytes"),
+        (7, "an asynchronous copy to memory that is not shared"),
+        (8, "ends before its copies to shared memory"),
+        (9, "misaligned access of 8 bytes"),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_bugs_of_copies_are_reported(bug: int, report: str, seed: int) -> None:
+    steps: list[Any] = [["allocate", "p", 256], ["allocate", "q", 256], ["fill", "q", 256]]
+    steps += [["launch", "fetch", 1, 64, ["q", "p", bug]], ["synchronize"]]
+    out, said, _ = run(steps, seed, TEAMS)
+    assert out == ["cuStreamSynchronize: 700"]
+    if seed == 0:
+        assert re.search(report, said), said
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_copies_without_bugs(seed: int) -> None:
+    steps: list[Any] = [["allocate", "p", 256], ["allocate", "q", 256], ["fill", "q", 256]]
+    steps += [["launch", "fetch", 1, 64, ["q", "p", 0]], ["show", "p", 2]]
+    assert run(steps, seed, TEAMS) == ([str([0x01010101] * 2), "done"], "", 0)
 
 
 def test_errors_stay() -> None:

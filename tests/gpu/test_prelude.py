@@ -52,6 +52,27 @@ KW_KERNEL(64) move(const f32 *x, f32 *out, i64 n) {
   typedef kw_vec<f32, 4> quad;
   if (kw_thread < n / 4) kw_st((quad *)out + kw_thread, kw_ld((const quad *)x + kw_thread));
 }
+// Three copies of a thread in two groups, of 4, 8 and 16 bytes, and one that is made at once.
+KW_KERNEL(64) fetch(const f64 *x, const u16 *h, f64 *out, i64 n) {
+  typedef kw_vec<f64, 2> pair;
+  KW_SHARED(f32, words, 128);
+  KW_SHARED(f64, wide, 64);
+  KW_SHARED(f64, pairs, 128);
+  KW_SHARED(u16, halves, 64);
+  i64 t = kw_thread, other = 63 - t;
+  kw_copy_async(&words[t], (const f32 *)x + 2 * t + 1);
+  kw_end_group();
+  kw_copy_async(&wide[t], &x[t]);
+  kw_copy_async((pair *)&pairs[2 * t], (const pair *)&x[2 * (t / 2)]);
+  kw_copy_async(&halves[t], &h[t]);
+  kw_end_group();
+  kw_wait_groups<1>();
+  kw_sync();
+  f32 high = words[other];
+  kw_wait_groups<0>();
+  kw_sync();
+  out[t] = (f64)high + wide[other] * 1e3 + pairs[2 * other + 1] * 1e6 + halves[other] * 1e12 + (f64)(n - n);
+}
 """
 
 
@@ -132,6 +153,14 @@ def test_atomic_operations(raw: Raw) -> None:
 def test_accesses_to_several_elements(raw: Raw) -> None:
     x = np.arange(256, dtype=np.float32)
     assert np.array_equal(run(raw, "move", (x,), np.zeros(256, np.float32), 1, 64), x)
+
+
+def test_copies_that_threads_wait_for(raw: Raw) -> None:
+    t = np.arange(64)
+    x, h = 2.0 ** (t % 9), t.astype(np.uint16)
+    high = x.view(np.float32)[1::2].astype(np.float64)
+    expected = high + x * 1e3 + x[t // 2 * 2 + 1] * 1e6 + h * 1e12
+    assert np.array_equal(run(raw, "fetch", (x, h), np.zeros(64), 1, 64), expected[::-1])
 
 
 def test_every_word_is_here(raw: Raw) -> None:

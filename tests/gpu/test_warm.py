@@ -118,7 +118,7 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     said = run("-m", "kernelwright", "explain", "serial.py", "--device", "sm_80", "--args", "f64[8]")
     assert "prefix_0: blocks of 256 threads, not compiled yet\n" in said
     assert "one team: no loop is parallel whose bounds the host knows\n" in said
-    assert "i in range(1, a.shape[0]): unrolled, 8 copies of its body\n" in said
+    assert "i in range(1, a.shape[0]): pipelined, copies to shared memory are 1 tile ahead\n" in said
     (tmp_path / "few.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef few(a):\n    for i in range(1, 9):\n"
         "        a[i] = a[i - 1] * a[0]\n    return a\n"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/gpu/pipeline.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -117,6 +118,7 @@ class BarrierPlacement {
       }
     join(since_, now);
     if (const If *branches = as<If>(s)) return branch(*branches);
+    if (n && n->how.stages > 1) return pipelined(*n);
     if (n && n->kind != ForKind::block) return loop(n->body);
     if (turns) loop(turns->body);
     // Threads have waited for the last turn, unless it ends the loop.
@@ -138,6 +140,16 @@ class BarrierPlacement {
     Accesses after = std::exchange(since_, before);
     if (n.no) block(n.no);
     join(since_, after);
+  }
+
+  /// Threads wait for the copies of an iteration before it. Those of later ones are to other parts.
+  void pipelined(const For &n) {
+    Accesses before = std::exchange(since_, {});
+    Stmt copies = pipeline_of(n)->copies;
+    for_each_in_block(n.body, [&](const Stmt &s) {
+      if (s.p != copies.p) statement(s);
+    });
+    since_ = std::move(before);
   }
 
   void loop(const Stmt &body) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/cost.h"
+#include "analysis/gpu/pipeline.h"
 #include "codegen/cuda/barriers.h"
 #include "codegen/cuda/expressions.h"
 #include "codegen/cuda/statements.h"
@@ -184,6 +185,7 @@ class KernelEmitter {
   /// of teams lie in the memory that a block shares.
   void private_memory() {
     std::vector<Buf> of_team = arrays_of_team();
+    std::unordered_map<const BufNode *, uint32_t> stages = stages_of(s_.body);
     if (team_.threads) team_.thread = names_.fresh("t"), number_of_team_ = names_.fresh("team");
     walk(s_.body, [&](const Alloc &n, const Stmt &) {
       bool is_of_team = std::find(of_team.begin(), of_team.end(), n.buf) != of_team.end();
@@ -191,7 +193,8 @@ class KernelEmitter {
       if (n.buf->space != Space::heap && !is_of_team) return;
       std::string all = names_.fresh(cat(n.buf->sym->name, "_all"));
       if (n.buf->space != Space::heap) {
-        int64_t count = 1;
+        auto of_stages = stages.find(n.buf.get());
+        int64_t count = of_stages == stages.end() ? 1 : of_stages->second;
         for (const Expr &e : n.buf->extents) count *= *as_int(e);
         shared_arrays_.push_back(cat("KW_SHARED(", type, ", ", all, ", ", per_block_ * count, ");"));
         Expr bytes = const_int(count * static_cast<int64_t>(item_size(n.buf->dtype)));

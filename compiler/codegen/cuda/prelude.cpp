@@ -195,6 +195,18 @@ KW_FUNCTION bool kw_any_warp(bool x) {
   __syncwarp();
   return any;
 }
+// copies to shared memory, which a thread waits for in groups; of 2 bytes at once for none
+template <class T> KW_FUNCTION void kw_copy_async(T *to, const T *from) {
+  if constexpr (sizeof(T) < 4) *to = *from;
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                    : : "r"((u32)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)),
+                    "n"((i32)sizeof(T)) : "memory");
+}
+KW_FUNCTION void kw_end_group() { asm volatile("cp.async.commit_group;" : : : "memory"); }
+// until no more than the last `left` groups are under way
+template <i32 left> KW_FUNCTION void kw_wait_groups() {
+  asm volatile("cp.async.wait_group %0;" : : "n"(left) : "memory");
+}
 template <class T> KW_FUNCTION T kw_shfl(T x, i32 lane) { return (T)__shfl_sync(~0u, x, lane); }
 template <class T> KW_FUNCTION T kw_shfl_xor(T x, i32 mask) { return (T)__shfl_xor_sync(~0u, x, mask); }
 

@@ -1,6 +1,7 @@
 // One function for each kind of statement.
 #include "codegen/cuda/statements.h"
 
+#include "analysis/gpu/pipeline.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -40,6 +41,7 @@ void CudaStatements::iteration(const Stmt &body, bool can_end) {
 }
 
 void CudaStatements::statement(const Stmt &s) {
+  if (copied_ahead_ && s.p == copied_ahead_.p) return;
   if (is_of_team() && team_->waits.before.count(s.p.get())) text_.line(team_->wait());
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n.sym, n.value); },
@@ -54,12 +56,23 @@ void CudaStatements::statement(const Stmt &s) {
 }
 
 void CudaStatements::store(const Store &n) {
+  if (copies_ahead_) return copy_ahead(n);
   if (changes_nothing(n)) return;  // each thread of a team would store what another one accumulates
   // One thread of the team stores to memory; a variable is that of each thread.
   bool by_one = is_of_team() && !expressions_.is_variable(n.buf);
   if (by_one) text_.open(cat("if (", team_->thread, " == 0)"));
   atomics_.count(n.buf) ? accumulate(n) : assign(n);
   if (by_one) text_.close();
+}
+
+/// Begins to copy an element to memory that the team shares.
+void CudaStatements::copy_ahead(const Store &n) {
+  const Load &from = *as<Load>(n.value);
+  std::vector<Expr> roots = n.index;
+  roots.insert(roots.end(), from.index.begin(), from.index.end());
+  expressions_.begin(roots);
+  std::string to = expressions_.place(n.buf, n.index), source = expressions_.place(from.buf, from.index);
+  text_.line(cat("kw_copy_async(&", to, ", &", source, ");"));
 }
 
 void CudaStatements::assign(const Store &n) {
@@ -124,7 +137,50 @@ void CudaStatements::block_loop(const For &n) {
   for (const Buf &b : n.atomics) atomics_.erase(b);  // the array of a team, which others only assign
 }
 
+/// Emits a loop whose copies are under way for the iterations after the present one. Each has a stage of the
+/// arrays, which is free as soon as all threads have executed the iteration before.
+void CudaStatements::pipelined_loop(const For &n) {
+  auto pipeline = pipeline_of(n);
+  ensure(pipeline.has_value(), "a pipelined loop does not begin with copies");
+  std::string i = names_.of(n.iter), stages = cat(n.how.stages), ahead = cat(n.how.stages - 1);
+  expressions_.begin({n.hi});
+  std::string end = stable(n.hi, "end"), turn = names_.fresh("turn");
+  std::vector<std::pair<Buf, std::string>> whole;
+  for (const Buf &b : pipeline->parts) whole.emplace_back(b, names_.of(b->sym));
+  auto take_stage = [&] {
+    for (const auto &[buf, name] : whole) {
+      std::string part = names_.fresh(cat(buf->sym->name, "_of_stage"));
+      int64_t count = 1;
+      for (const Expr &e : buf->extents) count *= *as_int(e);
+      text_.line(cat(cuda_memory_type(buf->dtype), " *const ", part, " = ", name, " + (u32)", i, " % ",
+                     stages, " * ", count, ";"));
+      names_.set(buf->sym, part);
+    }
+  };
+  text_.line("#pragma unroll 1");
+  text_.open(cat("for (i64 ", turn, " = -", ahead, "; ", turn, " < ", end, "; ", turn, "++)"));
+  text_.line(cat("kw_wait_groups<", n.how.stages - 2, ">();"));
+  text_.line(team_->wait());
+  text_.open(cat("if (", turn, " + ", ahead, " < ", end, ")"));
+  text_.line(cat("const i64 ", i, " = ", turn, " + ", ahead, ";"));
+  take_stage();
+  for (const Let *name : pipeline->names) define(name->sym, name->value);
+  copies_ahead_ = true;
+  block_loop(*as<For>(pipeline->copies));
+  copies_ahead_ = false;
+  text_.close();
+  text_.line("kw_end_group();");
+  text_.line(cat("if (", turn, " < 0) continue;"));
+  text_.line(cat("const i64 ", i, " = ", turn, ";"));
+  take_stage();
+  Stmt outer = std::exchange(copied_ahead_, pipeline->copies);
+  in_braces(n.body);
+  copied_ahead_ = outer;
+  for (const auto &[buf, name] : whole) names_.set(buf->sym, name);
+}
+
 void CudaStatements::loop(const For &n) {
+  if (n.how.stages > 1) return pipelined_loop(n);
   expressions_.begin({n.lo, n.hi});
   // NVRTC unrolls by itself, which doubles its time.
   uint32_t copies = n.kind == ForKind::unroll ? n.how.unroll : 1;

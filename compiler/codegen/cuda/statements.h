@@ -64,6 +64,7 @@ class CudaStatements {
   void in_braces(const Stmt &body) { block(body), text_.close(); }
   void statement(const Stmt &s);
   void store(const Store &n);
+  void copy_ahead(const Store &n);
   void assign(const Store &n);
   void accumulate(const Store &n);
   void allocate(const Alloc &n);
@@ -71,6 +72,7 @@ class CudaStatements {
   void block_loop(const For &n);
   void loop(const For &n);
   void short_loop(const For &n, const std::string &lo, const std::string &hi);
+  void pipelined_loop(const For &n);
   void repeat(const While &n, bool waits);
   void branch(const If &n);
   void check(const Check &n);
@@ -86,6 +88,8 @@ class CudaStatements {
   std::unordered_map<const If *, std::string> selections_;
   const CudaTeam *team_ = nullptr;
   bool in_iteration_ = false;  ///< of a block loop
+  bool copies_ahead_ = false;  ///< stores begin copies that threads wait for later
+  Stmt copied_ahead_;          ///< the copies of the present pipelined loop
   std::string number_, leave_ = "return;";
 };
 

@@ -180,6 +180,12 @@ struct StageRows {
   static constexpr std::string_view name = "stage_rows";
   uint32_t loop = 0;
 };
+/// stage_columns LOOP: launches a loop over columns, 32 for each team, whose threads each go down a column in
+/// its order; copies tiles of what they load, ahead of them, to memory that the team shares.
+struct StageColumns {
+  static constexpr std::string_view name = "stage_columns";
+  uint32_t loop = 0;
+};
 /// stage_chain LOOP: lets one team on a GPU copy parts of what a loop goes through, in its order, to and from
 /// memory that the team shares.
 struct StageChain {
@@ -227,13 +233,14 @@ using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
                  Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, StageRows,
-                 StageChain, Specialize, Linearize, ScanLoop>;
+                 StageColumns, StageChain, Specialize, Linearize, ScanLoop>;
 
 /// Whether a directive, by its loop alone, makes other loops of a loop for a GPU.
 template <class D>
 inline constexpr bool rewrites_for_gpu =
     std::is_same_v<D, Stage> || std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins> ||
-    std::is_same_v<D, StageRows> || std::is_same_v<D, StageChain> || std::is_same_v<D, ScanLoop>;
+    std::is_same_v<D, StageRows> || std::is_same_v<D, StageColumns> || std::is_same_v<D, StageChain> ||
+    std::is_same_v<D, ScanLoop>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>

@@ -5,6 +5,7 @@
 
 #include "analysis/gpu/combined_values.h"
 #include "analysis/gpu/launch_form.h"
+#include "analysis/gpu/pipeline.h"
 #include "analysis/gpu/vector_accesses.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -36,9 +37,11 @@ bool holds_serial_loops_alone(const For &n) {
 /// Returns the bytes of the arrays of a constant size that statements make.
 int64_t shared_bytes(const Stmt &body) {
   int64_t bytes = 0;
+  std::unordered_map<const BufNode *, uint32_t> stages = stages_of(body);
   walk(body, [&](const Alloc &a, const Stmt &) {
     if (a.buf->space != Space::stack) return;
     auto size = static_cast<int64_t>(item_size(a.buf->dtype));
+    if (auto found = stages.find(a.buf.get()); found != stages.end()) size *= found->second;
     for (const Expr &e : a.buf->extents) size *= as_int(e).value_or(most_shared_bytes);
     bytes += size;
   });
@@ -132,13 +135,21 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &
   return CombinedValues(*nest.loops[d.loop].loop).accumulators.empty() ? "it reduces nothing" : "";
 }
 
-std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d) {
-  const For &n = *nest.loops[d.loop].loop;
+static std::string_view why_not_staged(const Func &f, const Nest &nest, uint32_t loop, ThreadPath path) {
+  const For &n = *nest.loops[loop].loop;
   if (!holds_serial_loops_alone(n)) return has_kind;
   size_t grids = 0;
-  for (const For *around : loops_around(nest, d.loop)) grids += around && around->kind == ForKind::grid;
+  for (const For *around : loops_around(nest, loop)) grids += around && around->kind == ForKind::grid;
   if (grids > 2 || !launchable_loops(f).count(&n)) return unknown_bounds;
-  return teams_for_rows(n) ? "" : "no loop in it goes through a row that can be copied";
+  if (can_stage_rows(n, path)) return "";
+  return path == ThreadPath::rows ? "no loop in it goes through a row that can be copied"
+                                  : "no loop in it goes down a column that can be copied";
+}
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d) {
+  return why_not_staged(f, nest, d.loop, ThreadPath::rows);
+}
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageColumns &d) {
+  return why_not_staged(f, nest, d.loop, ThreadPath::columns);
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d) {

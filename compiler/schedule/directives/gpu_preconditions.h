@@ -20,5 +20,6 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Linearize
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const ScanLoop &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d);
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageColumns &d);
 
 }  // namespace kw

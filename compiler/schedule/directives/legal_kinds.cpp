@@ -223,9 +223,8 @@ Verdict legal_stage(const Func &f, const Nest &nest, const Stage &d, const LoopP
   return legal_apart(f, nest, *find_loop(nest, as<For>(inner.at)->iter), inner, shown);
 }
 
-Verdict legal_stage_rows(const Func &f, const Nest &nest, const StageRows &d, const LoopPlace &place,
-                         bool shown) {
-  return legal_apart(f, nest, d.loop, place, shown);
+Verdict legal_stage_rows(const Func &f, const Nest &nest, uint32_t loop, const LoopPlace &place, bool shown) {
+  return legal_apart(f, nest, loop, place, shown);
 }
 
 /// Returns the loops of a reduction in their places, outermost first.

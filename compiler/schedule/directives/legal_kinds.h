@@ -23,9 +23,9 @@ Verdict legal_grid(const Func &f, const Nest &nest, const Grid &d, const LoopPla
 Verdict legal_team(const Func &f, const Nest &nest, const Team &d, const LoopPlace &place, bool shown);
 /// The two loops share nothing.
 Verdict legal_stage(const Func &f, const Nest &nest, const Stage &d, const LoopPlace &place, bool shown);
+/// Of stage_rows and stage_columns.
+Verdict legal_stage_rows(const Func &f, const Nest &nest, uint32_t loop, const LoopPlace &place, bool shown);
 /// The same of all loops of the reduction.
-Verdict legal_stage_rows(const Func &f, const Nest &nest, const StageRows &d, const LoopPlace &place,
-                         bool shown);
 Verdict legal_scan(const Func &f, const ScanLoop &d, const LoopPlace &place, bool shown);
 Verdict legal_private_bins(const Func &f, const Nest &nest, const PrivateBins &d, const LoopPlace &place,
                            bool shown);

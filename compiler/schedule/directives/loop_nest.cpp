@@ -75,7 +75,9 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
   if (const Stage *t = d.as<Stage>()) return legal_stage(f_, nest(), *t, place_of(t->loop), shown);
   if (const Rfactor *r = d.as<Rfactor>()) return legal_rfactor(f_, nest(), *r, place_of(r->loop), shown);
   if (const StageRows *t = d.as<StageRows>())
-    return legal_stage_rows(f_, nest(), *t, place_of(t->loop), shown);
+    return legal_stage_rows(f_, nest(), t->loop, place_of(t->loop), shown);
+  if (const StageColumns *t = d.as<StageColumns>())
+    return legal_stage_rows(f_, nest(), t->loop, place_of(t->loop), shown);
   if (const ScanLoop *t = d.as<ScanLoop>()) return legal_scan(f_, *t, place_of(t->loop), shown);
   if (d.as<StageChain>()) return {};  // all stays in its order
   if (const PrivateBins *p = d.as<PrivateBins>())

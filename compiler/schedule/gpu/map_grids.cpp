@@ -145,8 +145,10 @@ bool stage_tiles(LoopNest &nest, std::vector<Sym> loops) {
   return true;
 }
 
-/// Launches a loop in whose rows threads would each go their own way. Returns whether it does.
-bool stage_rows(LoopNest &nest, const std::vector<Sym> &loops) {
+/// Launches a loop in whose rows threads would each go their own way, or whose columns threads go down in
+/// their order (StageRows, StageColumns). Returns whether it does.
+template <class Directive>
+bool stage_paths(LoopNest &nest, const std::vector<Sym> &loops) {
   LoopNest trial = nest;
   auto number = [&](const Sym &iter) { return *find_loop(trial.nest(), iter); };
   for (uint32_t l : loops_in(nest.nest(), number(loops.back())))
@@ -159,9 +161,25 @@ bool stage_rows(LoopNest &nest, const std::vector<Sym> &loops) {
     if (const For *n = trial.nest().loops[l].loop) inner.push_back(n->iter);
   replace_carried_values(trial, inner);
   auto rows = find_loop(trial.nest(), loops.back());
-  if (!rows || !trial.try_apply(StageRows{*rows}).ok()) return false;
+  if (!rows || !trial.try_apply(Directive{*rows}).ok()) return false;
   nest = trial;
   return true;
+}
+
+/// Returns whether loops that run in their order in the last of these load all that they load with a stride
+/// from places of which no other iteration of the launch loads: tiles of it serve one team.
+bool loads_columns_once(const Nest &nest, const std::vector<Sym> &loops) {
+  bool found = false, once = true;
+  uint32_t last = *find_loop(nest, loops.back());
+  for (const NestStatement &s : nest.statements)
+    for (const NestAccess &a : s.accesses) {
+      if (!is_inside(s, last) || s.loops.back() == last || a.is_write || a.buf->rank() < 2) continue;
+      if (stride_of(nest, a, s.loops.back()) < StrideKind::strided) continue;
+      found = true;
+      for (const Sym &iter : loops)
+        once = once && stride_of(nest, a, *find_loop(nest, iter)) != StrideKind::invariant;
+    }
+  return found && once;
 }
 
 /// Returns the loops that teams would share in a launch of these loops.
@@ -258,7 +276,8 @@ void map_grids(LoopNest &nest, const Target &target) {
       if (loops.size() == 1 && !launch_by_blocks(nest, loops[0], shared)) continue;
       launch_blocks(nest, loops, teams_of_block);
       for (const Sym &iter : shared) share(nest, *find_loop(nest.nest(), iter), warp_threads);
-    } else if (!stage_rows(nest, loops)) {
+    } else if (!stage_paths<StageRows>(nest, loops) &&
+               !(loads_columns_once(nest.nest(), loops) && stage_paths<StageColumns>(nest, loops))) {
       launch_threads(nest, loops);
     }
   }

@@ -21,6 +21,12 @@ namespace {
 constexpr int64_t part = 4 * block_team_threads;
 /// Iterations whose loads from shared memory, of some 30 cycles, are under way at once. Chosen.
 constexpr uint32_t loads_at_once = 8;
+/// Parts of an array: one in use, and one under way. A thread takes longer for its 1,024 iterations than
+/// memory for a part.
+constexpr uint32_t stages = 2;
+
+/// Copies of less than four bytes cannot be under way while a thread goes on.
+bool can_copy_ahead(const RowAccess &r) { return r.is_loaded && item_size(r.buf->dtype) >= 4; }
 
 std::vector<RowAccess> accesses_of(const For &loop) {
   return row_accesses(loop, [&](const std::vector<Expr> &index) {
@@ -36,7 +42,8 @@ std::vector<RowAccess> accesses_of(const For &loop) {
 
 int64_t bytes_of(const std::vector<RowAccess> &rows) {
   int64_t bytes = 0;
-  for (const RowAccess &r : rows) bytes += part * static_cast<int64_t>(item_size(r.buf->dtype));
+  for (const RowAccess &r : rows)
+    bytes += part * static_cast<int64_t>(item_size(r.buf->dtype)) * (r.is_loaded ? stages : 1);
   return bytes;
 }
 
@@ -61,6 +68,7 @@ class ChainBuilder {
     For out{number_,         const_int(0), count, 1,
             ForKind::serial, Hint::none,   {},    let(first_, at, std::move(body), loc_)};
     out.id = loop_.id;
+    if (std::any_of(rows_.begin(), rows_.end(), can_copy_ahead)) out.how.stages = stages;
     Stmt whole = for_loop(std::move(out), loc_);
     for (const Buf &b : parts_) whole = alloc(b, Fill::none, whole, loc_);
     return whole;

@@ -19,8 +19,12 @@ namespace kw {
 namespace {
 
 constexpr int64_t side = warp_threads;
-/// Iterations of a copy that are written out, so that a thread waits for several loads at once. Chosen.
+/// Iterations that are written out, so that a thread waits for several loads at once. Chosen.
 constexpr uint32_t loads_at_once = 8;
+/// Most tiles of an array of which one is in use and the others are under way. Chosen for a team on each of
+/// 132 multiprocessors, of which each needs 11 KB under way to read at the full speed of an H100: columns
+/// take less time than rows for a tile of 4 KB, because nothing is copied back.
+constexpr uint32_t most_stages_of_rows = 4, most_stages_of_columns = 8;
 
 Sym iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
 Sym local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }
@@ -32,10 +36,10 @@ struct Part {
   std::vector<RowAccess> rows{};
 };
 
-/// The body of a loop over rows, or nothing that fits.
+/// The body of a loop over rows, or over columns, or nothing that fits.
 class RowBody {
  public:
-  explicit RowBody(const For &rows) : rows_(rows) {
+  RowBody(const For &rows, ThreadPath path) : rows_(rows), path_(path) {
     parts_.emplace_back();
     block(rows.body);
     bool goes_along =
@@ -81,60 +85,94 @@ class RowBody {
     walk(n.body, [&](const Store &s, const Stmt &) { fits_ = fits_ && s.order == Order::source; });
     fits_ = fits_ && is_fixed && n.step == 1 && n.kind == ForKind::serial && is_straight(n.body);
     if (!fits_) return;
-    parts_.push_back(
-        {&n, {}, row_accesses(n, [&](const std::vector<Expr> &index) { return is_place(index, n.iter); })});
+    auto place = [&](const std::vector<Expr> &index) { return is_place(index, n.iter); };
+    parts_.push_back({&n, {}, row_accesses(n, place)});
+    // Threads that go down columns store side by side.
+    if (path_ == ThreadPath::columns)
+      std::erase_if(parts_.back().rows, [](const RowAccess &r) { return !r.is_loaded; });
     parts_.emplace_back();
   }
 
   /// Returns whether subscripts are one row and one column, the last, and else the same in all iterations.
-  bool is_place(const std::vector<Expr> &index, const Sym &column) const {
+  bool is_place(const std::vector<Expr> &index, const Sym &inner) const {
+    const Sym &row = path_ == ThreadPath::rows ? rows_.iter : inner,
+              &column = path_ == ThreadPath::rows ? inner : rows_.iter;
     if (index.empty() || !is_iterator(index.back(), column)) return false;
     int row_count = 0;
     bool fits = true;
     for (size_t d = 0; d + 1 < index.size(); ++d) {
-      bool is_row = is_iterator(index[d], rows_.iter);
+      bool is_row = is_iterator(index[d], row);
       row_count += is_row;
       walk(index[d],
            [&](const Ref &r, const Expr &) { fits = fits && (is_row || r.sym->kind != SymKind::local); });
-      fits = fits && (is_row || (!mentions(index[d], rows_.iter) && !mentions(index[d], column)));
+      fits = fits && (is_row || (!mentions(index[d], row) && !mentions(index[d], column)));
       fits = fits && !has_load(index[d]);
     }
     return fits && row_count == 1;
   }
 
   const For &rows_;
+  ThreadPath path_;
   bool fits_ = true;
   std::vector<Part> parts_;
   std::vector<Buf> cells_;
   std::vector<const Let *> names_;
 };
 
-int64_t shared_bytes_of(const RowBody &body) {
+/// How many teams of a block, and tiles of what a loop loads, memory has room for.
+struct Room {
+  int64_t teams = 0;
+  uint32_t stages = 0;
+};
+
+int64_t shared_bytes_of(const RowBody &body, uint32_t stages) {
+  std::unordered_map<const BufNode *, int64_t> tiles;
+  for (const Part &p : body.parts())
+    for (const RowAccess &r : p.rows) {
+      int64_t bytes = side * (side + 1) * static_cast<int64_t>(item_size(r.buf->dtype));
+      int64_t &most = tiles[r.buf.get()];
+      most = std::max(most, r.is_loaded ? bytes * std::max(stages, 1u) : bytes);
+    }
   int64_t bytes = 0;
-  std::unordered_set<const BufNode *> seen;
   for (const Buf &cell : body.cells()) bytes += side * static_cast<int64_t>(item_size(cell->dtype));
+  for (const auto &[buf, size] : tiles) bytes += size;
+  return bytes;
+}
+
+/// Copies of less than four bytes cannot be under way while a thread goes on.
+bool can_copy_ahead(const RowBody &body) {
   for (const Part &p : body.parts())
     for (const RowAccess &r : p.rows)
-      if (seen.insert(r.buf.get()).second)
-        bytes += side * (side + 1) * static_cast<int64_t>(item_size(r.buf->dtype));
-  return bytes;
+      if (r.is_loaded && item_size(r.buf->dtype) >= 4) return true;
+  return false;
+}
+
+Room room_for(const RowBody &body, ThreadPath path) {
+  uint32_t most = path == ThreadPath::rows ? most_stages_of_rows : most_stages_of_columns;
+  for (uint32_t stages = can_copy_ahead(body) ? most : 0;; --stages) {
+    int64_t teams = teams_of_block, bytes = shared_bytes_of(body, stages);
+    while (teams && teams * bytes > most_shared_bytes) teams /= 2;
+    if (teams || stages < 2) return {teams, stages};
+  }
 }
 
 /// Builds the block loops of a team.
 class RowBuilder {
  public:
-  RowBuilder(const For &rows, const Loc &loc) : rows_(rows), loc_(loc), body_(rows) {
+  RowBuilder(const For &rows, ThreadPath path, const Loc &loc)
+      : rows_(rows), path_(path), loc_(loc), body_(rows, path), room_(room_for(body_, path)) {
     for (const Buf &cell : body_.cells())
       arrays_.push_back(shared(cell, cell->sym->name + "_of_rows", {const_int(side)}));
     for (const Part &p : body_.parts())
       for (const RowAccess &r : p.rows)
-        if (!tile_of(r.buf))
+        if (!tile_of(r.buf)) {
           // One more column: the elements of a column then lie in different banks.
-          tiles_.push_back(
-              {r.buf, shared(r.buf, r.buf->sym->name + "_tile", {const_int(side), const_int(side + 1)})});
+          Expr row = const_int(path == ThreadPath::rows ? side + 1 : side);
+          tiles_.push_back({r.buf, shared(r.buf, r.buf->sym->name + "_tile", {const_int(side), row})});
+        }
   }
 
-  Stmt run(int64_t teams) const {
+  Stmt run() const {
     std::vector<Stmt> statements;
     for (const Part &p : body_.parts()) {
       if (p.columns)
@@ -148,7 +186,7 @@ class RowBuilder {
     out = let(first_, add(rows_.lo, mul(kw::ref(number_), const_int(side))), out, loc_);
     Expr count = binary(BinOp::floor_div, add(trips_of(rows_), const_int(side - 1)), const_int(side));
     For grid{number_, const_int(0), count, 1, ForKind::grid, Hint::none, {}, std::move(out)};
-    grid.how.per_block = static_cast<uint32_t>(teams), grid.id = rows_.id;
+    grid.how.per_block = static_cast<uint32_t>(room_.teams), grid.id = rows_.id;
     return for_loop(std::move(grid), loc_);
   }
 
@@ -212,11 +250,16 @@ class RowBuilder {
     For piece = n;
     piece.lo = kw::ref(first);
     piece.hi = binary(BinOp::min, n.hi, add(kw::ref(first), const_int(side)));
+    piece.kind = ForKind::unroll, piece.how.unroll = loads_at_once;
     auto staged = [&](const Buf &b) {
       bool is_row = std::any_of(p.rows.begin(), p.rows.end(), [&](const RowAccess &r) { return r.buf == b; });
       return is_row ? tile_of(b) : Buf{};
     };
-    auto place = [&] { return std::vector<Expr>{kw::ref(t), sub(kw::ref(n.iter), kw::ref(first))}; };
+    auto place = [&] {
+      std::vector<Expr> at{kw::ref(t), sub(kw::ref(n.iter), kw::ref(first))};
+      if (path_ == ThreadPath::columns) std::swap(at[0], at[1]);
+      return at;
+    };
     piece.body = rewrite(
         n.body,
         [&](const Load &l, const Expr &e) {
@@ -228,7 +271,8 @@ class RowBuilder {
           return tile ? store(tile, place(), s.value, old.loc(), s.order) : old;
         });
     std::vector<Stmt> statements;
-    if (Stmt in = copies(p, first, true)) statements.push_back(in);
+    Stmt in = copies(p, first, true);
+    if (in) statements.push_back(in);
     statements.push_back(each_row(for_loop(std::move(piece), loc_), t));
     if (Stmt out = copies(p, first, false)) statements.push_back(out);
     Expr at = add(n.lo, mul(kw::ref(number), const_int(side)));
@@ -236,6 +280,7 @@ class RowBuilder {
     For out{number,          const_int(0), count, 1,
             ForKind::serial, Hint::none,   {},    let(first, at, seq(std::move(statements), loc_), loc_)};
     out.id = n.id;
+    out.how.stages = room_.stages > 1 && in ? room_.stages : 0;
     return for_loop(std::move(out), loc_);
   }
 
@@ -259,14 +304,17 @@ class RowBuilder {
     Expr inside =
         logic(true, binary(BinOp::lt, kw::ref(i), rows_.hi), binary(BinOp::lt, kw::ref(j), p.columns->hi));
     Stmt body = if_else(inside, seq(std::move(statements), loc_), {}, loc_);
-    body = let(j, add(kw::ref(first), column), std::move(body), loc_);
-    body = let(i, add(kw::ref(first_), row), std::move(body), loc_);
+    bool by_rows = path_ == ThreadPath::rows;
+    body = let(j, add(kw::ref(first), by_rows ? column : row), std::move(body), loc_);
+    body = let(i, add(kw::ref(first_), by_rows ? row : column), std::move(body), loc_);
     return block_loop(k, side * side, loads_at_once, LoopId{}, std::move(body));
   }
 
   const For &rows_;
+  ThreadPath path_;
   Loc loc_;
   RowBody body_;
+  Room room_;
   std::vector<Buf> arrays_;  ///< of each cell
   std::vector<std::pair<Buf, Buf>> tiles_;
   Sym number_ = iterator(rows_.iter->name + "0"), first_ = local("first_" + rows_.iter->name);
@@ -274,14 +322,13 @@ class RowBuilder {
 
 }  // namespace
 
-int64_t teams_for_rows(const For &rows) {
-  RowBody body(rows);
-  if (!body.fits()) return 0;
-  int64_t bytes = shared_bytes_of(body), teams = teams_of_block;
-  while (teams && teams * bytes > most_shared_bytes) teams /= 2;
-  return teams;
+bool can_stage_rows(const For &rows, ThreadPath path) {
+  RowBody body(rows, path);
+  return body.fits() && room_for(body, path).teams > 0;
 }
 
-Stmt staged_rows(const For &rows, const Loc &loc) { return RowBuilder(rows, loc).run(teams_for_rows(rows)); }
+Stmt staged_rows(const For &rows, ThreadPath path, const Loc &loc) {
+  return RowBuilder(rows, path, loc).run();
+}
 
 }  // namespace kw

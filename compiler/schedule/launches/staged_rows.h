@@ -3,17 +3,21 @@
 //     for i: s = 0; for j: s += x[i, j]; y[i, j] = s   →
 //         for i0 in grid: for t in block: sums[t] = 0;  for j0: copy x_tile;  for t in block: s = sums[t];
 //             for j in (j0, j0 + 32): s += x_tile[t, j - j0]; y_tile[t, j - j0] = s;  …  copy y_tile
+// Columns, which threads go down side by side, have x_tile[i - i0, t], and only what they load is copied.
 #pragma once
 
 #include "ir/func.h"
 
 namespace kw {
 
-/// Returns how many teams of a block have room for what they share; 0 if one has not, if the body is more
-/// than statements and loops with steps of 1, or if none of these loops goes through a row.
-int64_t teams_for_rows(const For &rows);
+/// Where each thread goes: through a row, or down a column.
+enum class ThreadPath : uint8_t { rows, columns };
 
-/// Returns the loop as teams of 32 rows each.
-Stmt staged_rows(const For &rows, const Loc &loc);
+/// Returns whether a body is statements and loops with steps of 1, of which one goes through a row (or down a
+/// column) that can be copied, and whether what a team then shares fits a block.
+bool can_stage_rows(const For &rows, ThreadPath path);
+
+/// Returns the loop as teams of 32 rows, or columns, each.
+Stmt staged_rows(const For &rows, ThreadPath path, const Loc &loc);
 
 }  // namespace kw

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "copies.h"
 #include "memory.h"
 #include "races.h"
 
@@ -107,7 +108,8 @@ struct Block {
   void *outside = nullptr;  ///< the stack of the one that runs the block
   bool is_inside = false;   ///< a thread runs
   bool is_left = false;     ///< by a report
-  uint64_t first = 0;       ///< number of its first thread in the launch
+  uint64_t seed = 0;
+  uint64_t first = 0;  ///< number of its first thread in the launch
   void (*run)(void *state, unsigned thread) = nullptr;
   void *state = nullptr;
   std::vector<SharedArray> shared;
@@ -146,6 +148,7 @@ void go_outside() {
 void begin_fibre() {
   Fibre &f = *block.present;
   block.run(block.state, number_of(f));
+  end_copies();
   f.has_ended = true;
   go_outside();
   std::abort();  // a thread that has ended goes on
@@ -242,6 +245,8 @@ bool is_on_fibre(uintptr_t begin, uintptr_t end) {
   return block.present && begin >= first && end <= first + stack_bytes * most_threads;
 }
 
+uint64_t seed_of_block() { return block.seed; }
+
 bool leave_fibre() {
   if (!block.is_inside) return false;
   block.is_left = true;
@@ -261,7 +266,8 @@ void kw_emulator_run_block(unsigned threads, unsigned long long first, unsigned 
   block = {};
   block.fibres.resize(threads);
   block.warp_epochs.assign((threads + warp_size - 1) / warp_size, 1);
-  block.first = first, block.run = run, block.state = state;
+  block.seed = seed, block.first = first, block.run = run, block.state = state;
+  forget_copies();
   for (Fibre &f : block.fibres) make_fibre(f);
   run_all(seed);
   for (const SharedArray &a : block.shared) release(a.memory);

@@ -23,7 +23,6 @@ OwnMemory own;
 namespace {
 
 constexpr size_t page = 4096, arena_bytes = size_t{2} << 30;  // address space, of which little is used
-enum class Access : uint8_t { read, write, atomic };
 
 struct Arena {
   char *memory = nullptr;
@@ -104,6 +103,8 @@ void check_race(const Note &n, Access how, Where where) {
 /// The allocation of the last access, because most are to the same one.
 std::map<uintptr_t, Block>::iterator last = blocks.end();
 
+}  // namespace
+
 void access(const volatile void *address, size_t size, Access how, const void *site) {
   auto p = reinterpret_cast<uintptr_t>(address);
   bool writes = how != Access::read;
@@ -118,12 +119,15 @@ void access(const volatile void *address, size_t size, Access how, const void *s
   if (last == blocks.end() || p - last->first >= last->second.bytes) last = block_of(p);
   if (last == blocks.end() || p - last->first + size > last->second.bytes) out_of_bounds(p, size, writes);
   if (p % size != 0) report(text("misaligned access of %llu bytes", size, 0, 0));
-  if (counts_requests && how != Access::atomic)
+  if (counts_requests && site && how != Access::atomic)
     add_request({site, p, static_cast<uint32_t>(size), writes, last->second.device == no_device});
   Note *notes = arena().notes + (p - arena().begin());
   for (size_t i = 0; i < size; ++i) {
     Note &n = notes[i];
-    if (n.launch != here.launch) n = {here.launch, n.is_written, {}, {}, {}};
+    if (n.launch != here.launch) n = {here.launch, n.is_written, n.is_under_way, {}, {}, {}};
+    if (n.is_under_way)
+      report(text("accesses byte %llu of memory of %llu bytes before a copy to it has ended",
+                  p + i - last->first, last->second.bytes, 0));
     check_race(n, how, [&] {
       return text(" at byte %llu of memory of %llu bytes", p + i - last->first, last->second.bytes, 0);
     });
@@ -133,7 +137,12 @@ void access(const volatile void *address, size_t size, Access how, const void *s
   }
 }
 
-}  // namespace
+bool is_shared(const void *p) { return device_of(reinterpret_cast<uintptr_t>(p)) == no_device; }
+
+void set_under_way(const void *p, size_t bytes, bool on) {
+  Note *notes = arena().notes + (reinterpret_cast<uintptr_t>(p) - arena().begin());
+  for (size_t i = 0; i < bytes; ++i) notes[i].is_under_way = on;
+}
 
 uint64_t allocate(int device, size_t bytes, size_t limit) {
   std::scoped_lock lock(mutex);

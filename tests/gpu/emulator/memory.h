@@ -53,6 +53,14 @@ struct Unlocked {
   ~Unlocked();
 };
 
+enum class Access : uint8_t { read, write, atomic };
+/// Checks an access of the present thread (`here`) and notes it. The site tells instructions apart.
+void access(const volatile void *address, size_t size, Access how, const void *site);
+/// Whether memory is shared by the threads of a block.
+bool is_shared(const void *p);
+/// Marks bytes of shared memory to which a copy is under way: nobody may access them meanwhile.
+void set_under_way(const void *p, size_t bytes, bool on);
+
 /// Ends the running kernel with a report, as a device ends one with an error.
 [[noreturn]] void report(const std::string &what);
 /// Ends it without a further word, on the stack of the one that runs it.

@@ -43,8 +43,9 @@ class Accessors {
 
 /// What is known of one byte of device memory. All zero: nothing.
 struct Note {
-  uint32_t launch;  ///< in which it was accessed last
-  bool is_written;  ///< ever since its allocation
+  uint32_t launch;    ///< in which it was accessed last
+  bool is_written;    ///< ever since its allocation
+  bool is_under_way;  ///< an asynchronous copy to it
   Accessors writer, readers, atomics;
 };
 

@@ -158,6 +158,8 @@ TEST(Verify, the_plan_of_a_loop_is_of_its_kind) {
   EXPECT_EQ(found(ForKind::parallel, {.vector_width = 8, .chunk = 2}), "");
   EXPECT_EQ(found(ForKind::unroll, {.unroll = 2}), "");
   EXPECT_EQ(found(ForKind::serial, {.max_trips = 9}), "");
+  EXPECT_EQ(found(ForKind::serial, {.stages = 4}), "");
+  EXPECT_NE(found(ForKind::grid, {.stages = 4}), "");
   EXPECT_NE(found(ForKind::serial, {.vector_width = 8}), "");
   EXPECT_NE(found(ForKind::vector, {.unroll = 2}), "");
   EXPECT_NE(found(ForKind::vector, {.chunk = 2}), "");

@@ -50,11 +50,15 @@ TEST(MapGrids, a_nest_is_one_launch) {
             "j/256x4");
 }
 
-TEST(MapGrids, serial_loops_stay_in_the_threads_that_read_rows_side_by_side) {
+TEST(MapGrids, threads_go_down_columns_side_by_side) {
+  // of which a team copies tiles ahead of them
   EXPECT_EQ(
       launched("for j in range(v.shape[0]):\n  s = 0.0\n  for i in range(a.shape[0]):\n    s += a[i, j]\n"
                "  v[j] = s"),
-      "j/32");
+      "j0/1 team t team k team t team t");
+  EXPECT_EQ(launched("for j in range(v.shape[0] // 2):\n  s = 0.0\n  for i in range(a.shape[0]):\n"
+                     "    s += a[i, 2 * j]\n  v[j] = s"),
+            "j/32");
 }
 
 TEST(MapGrids, a_thread_waits_for_several_loads_of_a_sum_at_once) {
@@ -63,12 +67,12 @@ TEST(MapGrids, a_thread_waits_for_several_loads_of_a_sum_at_once) {
     walk(scheduled(lines).body, [&](const For &n, const Stmt &) { count += n.kind == ForKind::unroll; });
     return count;
   };
-  EXPECT_EQ(unrolled("for j in range(a.shape[1]):\n  s = 0.0\n  for i in range(a.shape[0]):\n"
-                     "    s += a[i, j]\n  v[j] = s"),
+  EXPECT_EQ(unrolled("for j in range(a.shape[1] // 2):\n  s = 0.0\n  for i in range(a.shape[0]):\n"
+                     "    s += a[i, 2 * j]\n  v[j] = s"),
             1);
   // a store, a short loop, and one that loads the same in each iteration
-  EXPECT_EQ(unrolled("for j in range(a.shape[1]):\n  for i in range(1, a.shape[0]):\n"
-                     "    a[i, j] += a[i - 1, j]"),
+  EXPECT_EQ(unrolled("for j in range(a.shape[1] // 2):\n  for i in range(1, a.shape[0]):\n"
+                     "    a[i, 2 * j] += a[i - 1, 2 * j]"),
             0);
   EXPECT_EQ(unrolled("for j in range(a.shape[1]):\n  s = v[j]\n  for i in range(v.shape[0]):\n"
                      "    s = s * 0.5 + v[0]\n  a[0, j] = s"),
@@ -101,11 +105,11 @@ TEST(MapGrids, a_team_shares_what_lies_in_a_row) {
   // elements that iterations share, other ones than their own: each thread has a row, of which a team copies
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(1, a.shape[1]):\n"
                      "    a[i, j] += a[i, j - 1]"),
-            "i0/8 team t team k team t team k");
+            "i0/2 team t team k team t team k");
   EXPECT_EQ(
       launched(
           "for i in range(a.shape[0]):\n  for j in range(a.shape[1] // 2):\n    a[i, j // 2] += b[i, j]"),
-      "i0/8 team k team t");
+      "i0/2 team k team t");
 }
 
 TEST(MapGrids, loops_that_stay_serial_run_on_the_host) {
@@ -153,7 +157,7 @@ TEST(MapGrids, a_thread_that_sums_alone_needs_no_atomic_operations) {
       "i/1 team j i/8 team j");
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(w.shape[0]):\n    w[j] += int64(a[i, j])"),
-      "j/32");
+      "j0/1 team t team k team t");
 }
 
 TEST(MapGrids, tiles_are_copied_where_threads_would_read_or_store_with_strides) {
