@@ -182,6 +182,36 @@ def test_a_bad_subscript_is_reported(device: Device) -> None:
         assert "index 300 is out of range" in str(caught.value)
 
 
+def test_stores_that_never_execute_beside_sums(device: Device) -> None:
+    """No dependence tells of them, and threads that sum for themselves could not execute them."""
+
+    @kw.kernel
+    def in_an_empty_loop(a):
+        t = np.zeros(1, "int32")
+        for _i in range(a.shape[0]):
+            for _j in range(0):
+                t[0] += 1.5
+            for j in range(a.shape[0]):
+                t[0] = t[0] - a[j]
+        a[0] = t[0]
+        return a
+
+    @kw.kernel
+    def under_a_condition(a):
+        t = np.zeros(1, "int32")
+        for i in range(a.shape[0]):
+            if i < 0:
+                t[0] = t[0] * 5 + 1
+            t[0] = t[0] + a[i]
+        a[0] = t[0]
+        return a
+
+    for kernel in (in_an_empty_loop, under_a_condition):
+        for size in (1, 40, 5000):
+            a = np.arange(size, dtype="int32") % 7
+            assert kernel(kw.Tensor(a, device="cuda")).numpy().tobytes() == kernel(a.copy()).tobytes()
+
+
 def test_a_term_of_nothing_beside_others(device: Device) -> None:
     """What adds 0 becomes a store of what is there, which accumulates nothing."""
 

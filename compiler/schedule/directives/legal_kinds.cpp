@@ -9,6 +9,7 @@
 #include "analysis/perfect_reduction.h"
 #include "analysis/vector/vectorization.h"
 #include "ir/accumulation.h"
+#include "ir/arg_reduction.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/loops.h"
@@ -102,17 +103,34 @@ bool lanes_run_over(const For &n) {
   return alone;
 }
 
-/// Returns whether all stores of the loop to a buffer write the same element, in all iterations.
+/// Returns whether a conditional of the loop selects into a buffer.
+bool is_selected(const For &n, const Buf &b) {
+  bool found = false;
+  walk(n.body, [&](const If &i, const Stmt &) {
+    std::vector<Buf> kept = match_arg_reduction(i).kept;
+    found = found || std::find(kept.begin(), kept.end(), b) != kept.end();
+  });
+  return found;
+}
+
+/// Returns whether all stores of the loop to a buffer accumulate in the same element, in all iterations, by
+/// one operation. Also of those that never execute, which no dependence tells.
 bool accumulates_one_element(const For &n, const Buf &b) {
   LoopInvariance invariance(n);
-  std::vector<Expr> index;
+  std::optional<std::vector<Expr>> index;
+  std::optional<BinOp> op;
   bool is_one = true;
   walk(n.body, [&](const Store &s, const Stmt &) {
-    if (s.buf != b || b->rank() == 0) return;
-    is_one = is_one && invariance.holds(s.index) && (index.empty() || equal(index, s.index));
+    if (s.buf != b || changes_nothing(s)) return;
+    is_one = is_one && invariance.holds(s.index) && (!index || equal(*index, s.index));
     index = s.index;
+    Accumulation a = accumulation_of(s);
+    bool accumulates = a.term || fused_accumulator_of(s);
+    BinOp own = !a.term || a.op == BinOp::sub ? BinOp::add : a.op;
+    is_one = is_one && accumulates && (!op || *op == own);
+    op = own;
   });
-  return is_one;
+  return is_one || (b->rank() == 0 && is_selected(n, b));
 }
 
 /// Returns a verdict on the dependences of a loop that `suits` accepts, or the refusal.
