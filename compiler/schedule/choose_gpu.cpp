@@ -17,6 +17,7 @@ constexpr ScheduleStep steps[] = {
     {"rfactor_sums", rfactor_sums, false},
     {"scan_loops", scan_loops, false},
     {"privatize_bins", privatize_bins, false},
+    {"fold_fills", fold_fills, false},
     {"map_grids", map_grids, false},
     {"stage_chains", stage_chains, false},
     {"scalar_replacement", for_any<scalar_replacement>, false},

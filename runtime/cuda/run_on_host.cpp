@@ -91,6 +91,25 @@ std::vector<Region> regions_of(const std::vector<Span> &spans) {
   return out;
 }
 
+void *in_copy(const Span &s, CuPointer place, const std::vector<Region> &regions) {
+  for (const Region &r : regions)
+    if (s.bytes && place >= r.begin && place < r.end)
+      return static_cast<char *>(r.copy.get()) + (place - r.begin);
+  return nullptr;
+}
+
+/// Zeroes the outputs that the kernel of the host wants to be zero: that of the device may write all of them.
+void fill_outputs(const LoadedKernel &kernel, const std::vector<Span> &spans,
+                  const std::vector<Region> &regions) {
+  size_t number = 0;
+  for (const ParamRecord &p : kernel.artifact().params) {
+    if (!p.is_tensor) continue;
+    const Span &s = spans[number++];
+    if (p.mode == ParamMode::out && p.fill == Fill::zero && s.bytes)
+      std::memset(in_copy(s, s.begin, regions), 0, s.bytes);
+  }
+}
+
 }  // namespace
 
 RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const CallWords &words, CuStream stream,
@@ -117,13 +136,10 @@ RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const Call
     return out;
   }
   raise_late_fault(device);
+  fill_outputs(kernel, spans.all(), regions);
   std::vector<void *> data(spans.all().size());
-  for (size_t i = 0; i < data.size(); ++i) {
-    auto place = reinterpret_cast<CuPointer>(words.data[i]);
-    for (const Region &r : regions)
-      if (spans.all()[i].bytes && place >= r.begin && place < r.end)
-        data[i] = static_cast<char *>(r.copy.get()) + (place - r.begin);
-  }
+  for (size_t i = 0; i < data.size(); ++i)
+    data[i] = in_copy(spans.all()[i], reinterpret_cast<CuPointer>(words.data[i]), regions);
   CallWords on_host = words;
   on_host.data = data.data();
   on_host.device = {};

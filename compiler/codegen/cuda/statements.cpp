@@ -5,6 +5,7 @@
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "support/diagnostic.h"
@@ -207,11 +208,13 @@ void CudaStatements::loop(const For &n) {
 /// of them, a quarter and one besides.
 void CudaStatements::short_loop(const For &n, const std::string &lo, const std::string &hi) {
   std::string i = names_.of(n.iter), u = names_.fresh("u");
-  text_.open(cat("if (", hi, " - ", lo, " == ", n.how.unroll, ")"));
+  bool surely_all = equal(n.hi, add(n.lo, const_int(n.how.unroll)));
+  if (!surely_all) text_.open(cat("if (", hi, " - ", lo, " == ", n.how.unroll, ")"));
   text_.line("#pragma unroll");
   text_.open(cat("for (i32 ", u, " = 0; ", u, " < ", n.how.unroll, "; ", u, "++)"));
   text_.line(cat("const i64 ", i, " = ", lo, " + ", u, ";"));
   in_braces(n.body);
+  if (surely_all) return;
   text_.otherwise();
   text_.line("#pragma unroll 1");
   text_.open(cat("for (i64 ", i, " = ", lo, "; ", i, " < ", hi, "; ", i, "++)"));

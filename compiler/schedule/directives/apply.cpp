@@ -14,6 +14,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/directives/preconditions.h"
+#include "schedule/launches/folded_fill.h"
 #include "schedule/launches/linear_grid.h"
 #include "schedule/launches/private_bins.h"
 #include "schedule/launches/rfactor.h"
@@ -26,6 +27,7 @@
 #include "schedule/tree/carried_values.h"
 #include "schedule/tree/perfect_nest.h"
 #include "schedule/tree/simplify_under_bounds.h"
+#include "schedule/tree/unswitched_loop.h"
 #include "support/text.h"
 #include "transform/copy.h"
 
@@ -181,6 +183,8 @@ class Apply {
   StatementList in_place_of(const Stmt &s, const D &d) const {
     if constexpr (std::is_same_v<D, Linearize>)
       return {{with_linear_loop(s, {d.below, d.per_block, d.vector, d.unroll})}};
+    if constexpr (std::is_same_v<D, FoldFill>) return {{with_folded_fill(s, foldable_output(f_, s))}};
+    if constexpr (std::is_same_v<D, Unswitch>) return {{unswitched_loop(*as<For>(s), s.loc())}};
     if constexpr (std::is_same_v<D, StageChain>) return {{staged_chain(*as<For>(s), s.loc())}};
     const For whole = *as<For>(with_own(s, scalars_of_iterations()));
     if constexpr (std::is_same_v<D, ScanLoop>) return {{scanned(whole, f_.fp, s.loc())}};

@@ -216,6 +216,18 @@ struct Linearize {
   int64_t below = 0, per_block = 0;
   int64_t vector = 0, unroll = 0;
 };
+/// fold_fill LOOP: lets the loops of a nest run over all elements of the output of which they write a part,
+/// and write zeros elsewhere; the output then needs no fill.
+struct FoldFill {
+  static constexpr std::string_view name = "fold_fill";
+  uint32_t loop = 0;
+};
+/// unswitch LOOP: executes an unrolled loop without the condition around its body where that holds in all of
+/// its iterations.
+struct Unswitch {
+  static constexpr std::string_view name = "unswitch";
+  uint32_t loop = 0;
+};
 /// scan LOOP: accumulates in parts what a loop uses as it accumulates, and executes the iterations when all
 /// parts are known.
 struct ScanLoop {
@@ -233,14 +245,14 @@ using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
                  Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, StageRows,
-                 StageColumns, StageChain, Specialize, Linearize, ScanLoop>;
+                 StageColumns, StageChain, Specialize, Linearize, ScanLoop, FoldFill, Unswitch>;
 
 /// Whether a directive, by its loop alone, makes other loops of a loop for a GPU.
 template <class D>
 inline constexpr bool rewrites_for_gpu =
     std::is_same_v<D, Stage> || std::is_same_v<D, Rfactor> || std::is_same_v<D, PrivateBins> ||
     std::is_same_v<D, StageRows> || std::is_same_v<D, StageColumns> || std::is_same_v<D, StageChain> ||
-    std::is_same_v<D, ScanLoop>;
+    std::is_same_v<D, ScanLoop> || std::is_same_v<D, FoldFill> || std::is_same_v<D, Unswitch>;
 
 /// Whether a directive names one loop and nothing else.
 template <class D>

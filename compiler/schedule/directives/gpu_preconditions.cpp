@@ -12,12 +12,14 @@
 #include "ir/limits.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/launches/folded_fill.h"
 #include "schedule/launches/linear_grid.h"
 #include "schedule/launches/rfactor.h"
 #include "schedule/launches/scans.h"
 #include "schedule/launches/staged_chain.h"
 #include "schedule/launches/staged_rows.h"
 #include "schedule/launches/staged_tiles.h"
+#include "schedule/tree/unswitched_loop.h"
 
 namespace kw {
 
@@ -163,6 +165,18 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChai
     return "one team does not execute all of it";
   if (shared_bytes(f.body) > most_shared_bytes / 2) return "its team has too large arrays";
   return can_stage_chain(n) ? "" : "it goes through no array of which parts can be copied";
+}
+
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const FoldFill &d) {
+  Stmt at;
+  for_each_in_block(f.body, [&](const Stmt &s) {
+    if (as<For>(s) == nest.loops[d.loop].loop) at = s;
+  });
+  return at && foldable_output(f, at) ? "" : "it does not write a part of one output that is zero elsewhere";
+}
+
+std::string_view why_not_on_gpu(const Func &, const Nest &nest, const Unswitch &d) {
+  return can_unswitch(*nest.loops[d.loop].loop) ? "" : "its body is no condition that holds in an interval";
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const PrivateBins &d) {

@@ -21,5 +21,7 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const ScanLoop 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d);
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageColumns &d);
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const FoldFill &d);
+std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Unswitch &d);
 
 }  // namespace kw

@@ -12,6 +12,7 @@
 #include "schedule/directives/apply.h"
 #include "schedule/directives/legal_order.h"
 #include "schedule/directives/preconditions.h"
+#include "schedule/launches/folded_fill.h"
 #include "support/text.h"
 
 namespace kw {
@@ -79,7 +80,7 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
   if (const StageColumns *t = d.as<StageColumns>())
     return legal_stage_rows(f_, nest(), t->loop, place_of(t->loop), shown);
   if (const ScanLoop *t = d.as<ScanLoop>()) return legal_scan(f_, *t, place_of(t->loop), shown);
-  if (d.as<StageChain>()) return {};  // all stays in its order
+  if (d.as<StageChain>() || d.as<FoldFill>() || d.as<Unswitch>()) return {};  // all stays in its order
   if (const PrivateBins *p = d.as<PrivateBins>())
     return legal_private_bins(f_, nest(), *p, place_of(p->loop), shown);
   if (const Vectorize *v = d.as<Vectorize>())
@@ -110,7 +111,11 @@ void LoopNest::apply(const Directive &d, const std::vector<Buf> &accumulators) {
     auto id = [&](uint32_t loop) { return nest().loops[loop].loop->id; };
     if (const Fuse *pair = d.as<Fuse>()) fused_.push_back({id(pair->next), id(pair->loop)});
   }
+  const FoldFill *fold = d.as<FoldFill>();
+  Buf filled = fold ? foldable_output(f_, place_of(fold->loop).at) : Buf();
   replace_region(apply_directive(f_, region_, nest(), d, accumulators));
+  for (Param &p : f_.params)
+    if (filled && p.buf == filled) p.fill = Fill::none;
 }
 
 void LoopNest::replace_region(Stmt by) {

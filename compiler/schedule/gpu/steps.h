@@ -23,6 +23,10 @@ void scan_loops(LoopNest &nest, const Target &target);
 ///     for i: h[x[i]] += 1   →   if h_0 <= 8192: for b in grid: own[…] = 0; … h[s] += own[s]  else: …
 void privatize_bins(LoopNest &nest, const Target &target);
 
+/// Lets nests write the zeros around what they compute of an output.
+///     for i in (1, n - 1): y[i] = v   →   for i in (0, n): if 1 <= i < n - 1: y[i] = v  else: y[i] = 0
+void fold_fills(LoopNest &nest, const Target &target);
+
 /// Launches loops whose iterations may run in any order: the outermost such loop on each path, with the loops
 /// that are all of it, up to three. Loops around them run on the host. Threads of a warp share loops in them
 /// that access memory in order. What remains runs in one thread, or in one warp.

@@ -81,6 +81,8 @@ Sym launch_rows(LoopNest &nest, const std::vector<Sym> &loops) {
   launched.push_back(rows), launched.push_back(inner);
   launch_blocks(trial, launched, threads_of_row);
   if (!trial.try_apply(Unroll{number(row), rows_of_thread}).ok()) return {};
+  // Rows share what they load if no condition stands around each of them.
+  if (auto loop = find_loop(trial.nest(), row)) trial.try_apply(Unswitch{*loop});
   nest = trial;
   return launched.front();
 }
