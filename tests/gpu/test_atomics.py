@@ -143,3 +143,23 @@ def test_nvrtc_accepts_every_atomic_operation() -> None:
         lines += [f"KW_KERNEL(256) {whole}".replace(" f_1(", f" f_{n}(")]
     made = nvrtc.compile_text(functions + "".join(lines), "sm_80")
     assert made.code == 0 and made.is_elf, made.log
+
+
+def test_what_a_thread_accumulates_again_and_again_stays_atomic(device: Device) -> None:
+    """A loop that hands an element to its next iteration would else keep it in a variable of its own."""
+
+    @kw.kernel
+    def largest(a):
+        y = np.zeros((1, a.shape[1]), "int32")
+        for i in range(a.shape[0]):
+            if a[i, 0] > 1:
+                for j in range(a.shape[1]):
+                    for k in range(a.shape[1]):
+                        y[0, j] = max(y[0, j], a[i, k])
+        return y
+
+    for shape in ((1, 1), (50, 3), (700, 2)):
+        a = np.random.default_rng(1).integers(0, 999, shape).astype("int32")
+        for seed in range(2):
+            device.seed(seed)
+            assert largest(kw.Tensor(a, device="cuda")).numpy().tobytes() == largest(a).tobytes()

@@ -330,6 +330,11 @@ class Preconditions {
   }
 
   Inapplicable check(const ReplaceWithScalar &d) const {
+    for (uint32_t l = d.loop; l != NestLoop::no_loop; l = nest_.loops[l].parent) {
+      const For *n = nest_.loops[l].loop;
+      if (n && std::find(n->atomics.begin(), n->atomics.end(), d.buf) != n->atomics.end())
+        return here("threads accumulate in the buffer at the same time");
+    }
     std::vector<CarriedValue> found = carried_values(loop());
     bool fits =
         std::any_of(found.begin(), found.end(), [&](const CarriedValue &v) { return v.buf == d.buf; });
