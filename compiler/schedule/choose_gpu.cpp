@@ -19,6 +19,7 @@ constexpr ScheduleStep steps[] = {
     {"privatize_bins", privatize_bins, false},
     {"fold_fills", fold_fills, false},
     {"map_grids", map_grids, false},
+    {"cache_rows", cache_rows, false},
     {"stage_chains", stage_chains, false},
     {"scalar_replacement", for_any<scalar_replacement>, false},
     {"unroll_loads", unroll_loads, false},

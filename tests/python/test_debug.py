@@ -155,7 +155,7 @@ def test_dump_after_one_pass(capfd: pytest.CaptureFixture[str]) -> None:
 def test_unknown_pass_is_an_error(tmp_path: Path) -> None:
     late = "legalise_types bound_trips settle_vector_loops count_threads mark_recurrences unroll_inner_loops"
     late += " if_convert guard_operations check_all_bounds track_writes order_loops rfactor_sums scan_loops"
-    late += " privatize_bins fold_fills map_grids stage_chains unroll_loads form_launches"
+    late += " privatize_bins fold_fills map_grids cache_rows stage_chains unroll_loads form_launches"
     passes = (*STAGES, *late.split(), "emit", "all")
     text = f"KW_DEBUG: dump:after= names no pass 'unrol'; the passes are: {', '.join(passes)}"
     with pytest.raises(ValueError, match=r"^KW_DEBUG: dump:after=") as raised, kw.debug(dump_after="unrol"):

@@ -155,10 +155,19 @@ class BlockLoop {
   void iterations() {
     if (can_end_) function("", "");
     text_.line(cat("#pragma unroll ", std::max<uint32_t>(n_.how.unroll, 1)));
-    text_.open(cat("for (i64 ", k_, " = ", team_.thread, "; ", k_, " < ", trips_, "; ", k_,
+    text_.open(cat("for (i64 ", k_, " = ", first_of_thread(), "; ", k_, " < ", trips_, "; ", k_,
                    " += ", team_.threads, ")"));
     can_end_ ? call("") : iteration("");
     text_.close();
+  }
+
+  /// Returns the number of the first iteration of a thread. Threads that access rows from their second
+  /// element on have places that begin with a sector, as those that access all of it do.
+  std::string first_of_thread() const {
+    auto lo = n_.step == 1 ? as_int(n_.lo) : std::nullopt;
+    int64_t offset = lo ? *lo % team_.threads : 0;
+    if (offset <= 0) return team_.thread;
+    return cat("(", team_.thread, " + ", team_.threads - offset, ") % ", team_.threads);
   }
 
   /// Emits blocks of 4,096 iterations in rows of 64. Each warp of a block has one of eight such blocks.

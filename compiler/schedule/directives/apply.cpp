@@ -14,6 +14,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/directives/preconditions.h"
+#include "schedule/launches/cached_row.h"
 #include "schedule/launches/folded_fill.h"
 #include "schedule/launches/linear_grid.h"
 #include "schedule/launches/private_bins.h"
@@ -179,10 +180,13 @@ class Apply {
     return {{staged_tiles(outer, inner, buffers, teams_for_tiles(buffers), s.loc())}};
   }
   template <class D>
-    requires((rewrites_for_gpu<D> && !std::is_same_v<D, Stage>) || std::is_same_v<D, Linearize>)
+    requires((rewrites_for_gpu<D> && !std::is_same_v<D, Stage>) || std::is_same_v<D, Linearize> ||
+             std::is_same_v<D, CacheRow>)
   StatementList in_place_of(const Stmt &s, const D &d) const {
     if constexpr (std::is_same_v<D, Linearize>)
       return {{with_linear_loop(s, {d.below, d.per_block, d.vector, d.unroll})}};
+    if constexpr (std::is_same_v<D, CacheRow>)
+      return {{with_cached_row(region_, s, *cacheable_row(loop(), d.buf))}};
     if constexpr (std::is_same_v<D, FoldFill>) return {{with_folded_fill(s, foldable_output(f_, s))}};
     if constexpr (std::is_same_v<D, Unswitch>) return {{unswitched_loop(*as<For>(s), s.loc())}};
     if constexpr (std::is_same_v<D, StageChain>) return {{staged_chain(*as<For>(s), s.loc())}};

@@ -182,10 +182,11 @@ class OperandPrinter {
   std::string operator()(const SplitIndexSet &d) const {
     return cat(names_[d.loop], " at ", affine_text(d.at, values_at(nest_, d.loop)));
   }
-  std::string operator()(const Privatize &d) const { return at_loop(d.buf, d.loop); }
-  std::string operator()(const Contract &d) const { return at_loop(d.buf, d.loop); }
-  std::string operator()(const Expand &d) const { return at_loop(d.buf, d.loop); }
-  std::string operator()(const ReplaceWithScalar &d) const { return at_loop(d.buf, d.loop); }
+  template <class D>
+    requires names_buffer_at_loop<D>
+  std::string operator()(const D &d) const {
+    return at_loop(d.buf, d.loop);
+  }
 
  private:
   /// Prints a size with its word; nothing if the size is not given.
@@ -309,10 +310,11 @@ class LineParser {
     add_parameters();
     d.at = sum();
   }
-  void operands(Privatize &d) { d.buf = buffer(), d.loop = loop(); }
-  void operands(Contract &d) { d.buf = buffer(), d.loop = loop(); }
-  void operands(Expand &d) { d.buf = buffer(), d.loop = loop(); }
-  void operands(ReplaceWithScalar &d) { d.buf = buffer(), d.loop = loop(); }
+  template <class D>
+    requires names_buffer_at_loop<D>
+  void operands(D &d) {
+    d.buf = buffer(), d.loop = loop();
+  }
   void operands(SetTail &d) {
     d.loop = loop();
     std::vector<std::string> words;

@@ -112,6 +112,14 @@ struct ReplaceWithScalar {
   uint32_t loop = 0;
 };
 
+/// cache BUF at LOOP: keeps the row of a buffer that block loops of a grid loop write and read again in
+/// memory that a team shares, in calls with rows that fit.
+struct CacheRow {
+  static constexpr std::string_view name = "cache";
+  Buf buf{};
+  uint32_t loop = 0;
+};
+
 // The directives below set a field of a loop's plan (LoopPlan in ir/node.h).
 
 /// tail LOOP WORD: sets how a vector loop executes the iterations after its whole vectors.
@@ -245,7 +253,7 @@ using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
                  Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, StageRows,
-                 StageColumns, StageChain, Specialize, Linearize, ScanLoop, FoldFill, Unswitch>;
+                 StageColumns, StageChain, Specialize, Linearize, ScanLoop, FoldFill, Unswitch, CacheRow>;
 
 /// Whether a directive, by its loop alone, makes other loops of a loop for a GPU.
 template <class D>
@@ -259,6 +267,12 @@ template <class D>
 inline constexpr bool names_loop_only =
     rewrites_for_gpu<D> || std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> ||
     std::is_same_v<D, Transpose> || std::is_same_v<D, Flatten> || std::is_same_v<D, Collapse>;
+
+/// Whether a directive names a buffer and a loop.
+template <class D>
+inline constexpr bool names_buffer_at_loop =
+    std::is_same_v<D, Privatize> || std::is_same_v<D, Contract> || std::is_same_v<D, Expand> ||
+    std::is_same_v<D, ReplaceWithScalar> || std::is_same_v<D, CacheRow>;
 
 /// Whether a directive sets fields of the plan of a loop and changes nothing else.
 template <class D>

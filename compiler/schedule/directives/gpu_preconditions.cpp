@@ -12,6 +12,7 @@
 #include "ir/limits.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/launches/cached_row.h"
 #include "schedule/launches/folded_fill.h"
 #include "schedule/launches/linear_grid.h"
 #include "schedule/launches/rfactor.h"
@@ -173,6 +174,18 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const FoldFill 
     if (as<For>(s) == nest.loops[d.loop].loop) at = s;
   });
   return at && foldable_output(f, at) ? "" : "it does not write a part of one output that is zero elsewhere";
+}
+
+std::string_view why_not_on_gpu(const Func &, const Nest &nest, const CacheRow &d) {
+  const For &grid = *nest.loops[d.loop].loop;
+  auto row = cacheable_row(grid, d.buf);
+  if (!row) return "its teams do not write a row of the buffer first, and read it again";
+  int64_t teams = std::max<int64_t>(1, grid.how.per_block);
+  int64_t bytes = teams * row->elements * static_cast<int64_t>(item_size(d.buf->dtype));
+  // Beside them lie the values that the warps of a block exchange.
+  constexpr int64_t exchanged = 64;
+  bool fits = bytes + exchanged + teams * shared_bytes(grid.body) <= most_shared_bytes;
+  return fits ? "" : "its team has too large arrays";
 }
 
 std::string_view why_not_on_gpu(const Func &, const Nest &nest, const Unswitch &d) {

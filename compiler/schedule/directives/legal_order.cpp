@@ -35,11 +35,11 @@ class OrderChecker {
   /// Those that keep the order of all iterations, or that LoopNest::legal asks elsewhere.
   template <class D>
   static Verdict in_order(const D &) {
-    constexpr bool keeps_order = sets_plan<D> || std::is_same_v<D, Split> || std::is_same_v<D, Unroll> ||
-                                 std::is_same_v<D, Peel> || std::is_same_v<D, SplitIndexSet> ||
-                                 std::is_same_v<D, Privatize> || std::is_same_v<D, Contract> ||
-                                 std::is_same_v<D, Expand> || std::is_same_v<D, ReplaceWithScalar> ||
-                                 std::is_same_v<D, Specialize> || std::is_same_v<D, Linearize>;
+    constexpr bool keeps_order =
+        sets_plan<D> || std::is_same_v<D, Split> || std::is_same_v<D, Unroll> || std::is_same_v<D, Peel> ||
+        std::is_same_v<D, SplitIndexSet> || std::is_same_v<D, Privatize> || std::is_same_v<D, Contract> ||
+        std::is_same_v<D, Expand> || std::is_same_v<D, ReplaceWithScalar> || std::is_same_v<D, Specialize> ||
+        std::is_same_v<D, Linearize> || std::is_same_v<D, CacheRow>;
     constexpr bool has_rule_of_its_own = rewrites_for_gpu<D> || std::is_same_v<D, Parallel> ||
                                          std::is_same_v<D, Vectorize> || std::is_same_v<D, Grid> ||
                                          std::is_same_v<D, Team>;

@@ -54,6 +54,7 @@ template <class D>
 constexpr Effect effect_of(const D &) {
   return {.only_marks = true, .copies = true};
 }
+constexpr Effect effect_of(const CacheRow &) { return {.keeps_kinds = true, .copies = true}; }
 constexpr Effect effect_of(const Unswitch &) { return {.keeps_kinds = true, .copies = true}; }
 constexpr Effect effect_of(const Linearize &) { return {.keeps_kinds = true, .copies = true}; }
 constexpr Effect effect_of(const Specialize &) {

@@ -8,6 +8,7 @@
 #include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
+#include "ir/build.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/walk.h"
@@ -237,7 +238,12 @@ bool launch_by_blocks(LoopNest &nest, const Sym &row, const std::vector<Sym> &sh
   std::vector<uint32_t> loops;
   uint32_t grid = number(row), shift = 0;
   auto most = most_trips(*nest.nest().loops[grid].loop);
-  const For &inner = *nest.nest().loops[number(shared.front())].loop;
+  // The length of a row is what a loop over all of it runs over.
+  auto whole = std::find_if(shared.begin(), shared.end(), [&](const Sym &iter) {
+    return as_int(nest.nest().loops[number(iter)].loop->lo) == 0;
+  });
+  const Sym &row_loop = whole == shared.end() ? shared.front() : *whole;
+  const For &inner = *nest.nest().loops[number(row_loop)].loop;
   auto length = constant_trips(inner);
   bool surely = (most && *most < static_cast<uint64_t>(many_rows)) ||
                 (length && *length >= static_cast<uint64_t>(long_row));
@@ -246,7 +252,7 @@ bool launch_by_blocks(LoopNest &nest, const Sym &row, const std::vector<Sym> &sh
     shift = count_loops(nest.nest(), grid);
     LoopNest trial = nest;
     Specialize by_rows{grid, many_rows}, by_length = by_rows;
-    by_length.inner = number(shared.front()), by_length.from = long_row;
+    by_length.inner = number(row_loop), by_length.from = long_row;
     bool is_copied = (!length && trial.try_apply(by_length).ok()) ||
                      (!constant_trips(*nest.nest().loops[grid].loop) && trial.try_apply(by_rows).ok());
     if (!is_copied) return true;

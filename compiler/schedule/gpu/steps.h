@@ -34,6 +34,11 @@ void fold_fills(LoopNest &nest, const Target &target);
 ///     for i: h[x[i]] += 1         →   for i in grid(per_block=256, atomics=(h,)): h[x[i]] += 1
 void map_grids(LoopNest &nest, const Target &target);
 
+/// Keeps rows that teams write and read again in memory that they share.
+///     for j in block: y[i, j] = …  for j in block: y[i, j] = y[i, j] / s   →   row[j] = …  y[i, j] = row[j]
+///     / s
+void cache_rows(LoopNest &nest, const Target &target);
+
 /// Lets one team copy what a loop that runs in its order goes through.
 ///     for j: s += x[j]; y[j] = s   →   for j0: for k in block: x_part[k] = …; for j in (1024 j0, …): …
 void stage_chains(LoopNest &nest, const Target &target);

@@ -1,0 +1,226 @@
+// Looks at the statements of an iteration in their order.
+#include "schedule/launches/cached_row.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "analysis/nest/nest.h"
+#include "ir/accumulation.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/limits.h"
+#include "ir/loops.h"
+#include "ir/match.h"
+#include "ir/rewrite.h"
+#include "ir/walk.h"
+#include "schedule/launches/row_accesses.h"
+#include "schedule/tree/statement_list.h"
+#include "transform/copy.h"
+
+namespace kw {
+
+namespace {
+
+/// Bytes of the rows of a block. Chosen: seven blocks of 256 threads fit a multiprocessor of 228 KB, which
+/// then has 56 of its 64 warps.
+constexpr int64_t most_bytes = 32 << 10;
+
+bool loads(const Expr &e, const Buf &b) {
+  bool found = false;
+  walk(e, [&](const Load &n, const Expr &) { found = found || n.buf == b; });
+  return found;
+}
+bool accesses(const Stmt &s, const Buf &b) {
+  bool found = false;
+  walk(s, [&](const Store &n, const Stmt &) { found = found || n.buf == b; });
+  for_each_evaluated(s, [&](const Expr &e) { found = found || loads(e, b); });
+  return found;
+}
+
+/// What a block loop does with the row, in the order of its statements.
+struct Use {
+  bool is_straight = true;  ///< all accesses are at the one place of the iteration
+  bool stores_first = false, always_stores = false, loads = false, loads_after = false;
+};
+
+Use use_of(const For &n, const Buf &b, std::vector<Expr> &place) {
+  Use out;
+  auto at = [&](const std::vector<Expr> &index) {
+    bool fits = !index.empty() && is_iterator(index.back(), n.iter);
+    for (size_t d = 0; d + 1 < index.size(); ++d) {
+      fits = fits && !mentions(index[d], n.iter) && !has_load(index[d]);
+      walk(n.body, [&](const Let &l, const Stmt &) { fits = fits && !mentions(index[d], l.sym); });
+    }
+    if (place.empty() && fits) place = index;
+    for (size_t d = 0; fits && d + 1 < index.size(); ++d) fits = equal(index[d], place[d]);
+    out.is_straight = out.is_straight && fits;
+  };
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    if (s.buf == b) at(s.index);
+  });
+  for_each_evaluated(n.body, [&](const Expr &root) {
+    walk(root, [&](const Load &l, const Expr &) {
+      if (l.buf == b) at(l.index), out.loads = true;
+    });
+  });
+  bool is_first = true;
+  for_each_in_block(n.body, [&](const Stmt &s) {
+    const Store *store = as<Store>(s);
+    bool own = store && store->buf == b, reads = false;
+    if (as<Let>(s) || as<Alloc>(s))
+      for_each_expression(s, [&](const Expr &e) { reads = reads || loads(e, b); });
+    else
+      reads = own ? loads(store->value, b) : accesses(s, b);
+    if (is_first && own && !reads) out.stores_first = true;
+    is_first = is_first && !own && !reads;
+    out.loads_after = (out.loads_after || reads) && !own;
+    out.always_stores = out.always_stores || own;
+  });
+  return out;
+}
+
+/// Returns whether bounds are the same for all teams, and known before them.
+bool is_fixed(const For &n, const For &grid) {
+  std::unordered_set<const SymNode *> own{grid.iter.get()};
+  walk(
+      grid.body, [&](const Let &l, const Stmt &) { own.insert(l.sym.get()); },
+      [&](const For &l, const Stmt &) { own.insert(l.iter.get()); });
+  bool fixed = true;
+  for (const Expr &bound : {n.lo, n.hi}) {
+    fixed = fixed && !has_load(bound);
+    walk(bound, [&](const Ref &r, const Expr &) { fixed = fixed && !own.count(r.sym.get()); });
+  }
+  return fixed;
+}
+
+/// Adds the parts of which all hold where a condition has a value, each with its own.
+void add_parts(const Expr &e, bool holds, std::vector<std::pair<Expr, bool>> &out) {
+  const Logic *n = as<Logic>(e);
+  if (!n || n->is_and != holds) return void(out.emplace_back(e, holds));
+  add_parts(n->a, holds, out), add_parts(n->b, holds, out);
+}
+
+/// Returns whether the conditions around a statement say that a number is at most `most`.
+bool is_surely_at_most(const Stmt &region, const Stmt &at, const Expr &number, int64_t most) {
+  bool surely = false;
+  for_each_loop(region, [&](const Stmt &s, const For &, const NestScope &scope) {
+    if (s.p != at.p) return;
+    std::vector<std::pair<Expr, bool>> parts;
+    for (const ScopeItem &item : scope)
+      if (item.is_condition()) add_parts(item.expr, item.holds, parts);
+    for (const auto &[part, holds] : parts) {
+      const Binary *n = as<Binary>(part);
+      // not (c <= number)
+      if (n && !holds && n->op == BinOp::le && equal(n->b, number))
+        surely = surely || as_int(n->a).value_or(INT64_MAX) - 1 <= most;
+    }
+  });
+  return surely || as_int(number).value_or(INT64_MAX) <= most;
+}
+
+/// Two blocks of statements that one loop executes after the other for each of its iterations.
+struct Halves {
+  Stmt terms, sums;
+};
+
+/// Cuts the body of a loop behind the store of its term, if sums in the order `lanes` are all that follows.
+/// All threads of a block can then compute terms, while each of its warps sums 4,096 of them.
+std::optional<Halves> cut(const For &n, const CachedRow &row, const Load &term) {
+  StatementList all = statements_of(n.body);
+  auto is_term = [&](const ListItem &i) {
+    const Store *s = as<Store>(i.s);
+    return s && s->buf == row.buf;
+  };
+  auto at = std::find_if(all.begin(), all.end(), is_term);
+  if (at == all.end() || at + 1 == all.end()) return {};
+  StatementList terms(all.begin(), at + 1), sums(at + 1, all.end());
+  for (const ListItem &i : sums) {
+    const Store *s = as<Store>(i.s);
+    if (i.opens || !s || s->order != Order::lanes || s->buf == row.buf) return {};
+  }
+  // What the sums take of the first part is its term, or what is not in it.
+  Stmt rest = statement_of(sums);
+  Substitution with;
+  const Ref *named = as<Ref>(as<Store>(at->s)->value);
+  if (named) with.values[named->sym.get()] = load(term.buf, term.index);
+  bool is_apart = true;
+  for (const ListItem &i : terms) {
+    const Let *l = i.opens ? as<Let>(i.s) : nullptr;
+    is_apart = is_apart && (!i.opens || l);
+    if (!l || (named && named->sym == l->sym)) continue;
+    for_each_evaluated(rest, [&](const Expr &e) { is_apart = is_apart && !mentions(e, l->sym); });
+  }
+  if (!is_apart) return {};
+  return Halves{statement_of(terms), substituted(rest, with)};
+}
+
+}  // namespace
+
+std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf) {
+  CachedRow out{buf, {}, nullptr, false, 0};
+  std::vector<Expr> place;
+  bool fits = grid.kind == ForKind::grid && buf->rank() > 0, is_read = false;
+  for_each_in_block(grid.body, [&](const Stmt &s) {
+    const For *n = as<For>(s);
+    if (!n || n->kind != ForKind::block) {
+      if (as<Let>(s) || as<Alloc>(s))
+        for_each_expression(s, [&](const Expr &e) { fits = fits && !loads(e, buf); });
+      else
+        fits = fits && !accesses(s, buf);
+      return;
+    }
+    if (!accesses(n->body, buf)) return;
+    Use use = use_of(*n, buf, place);
+    fits = fits && use.is_straight && is_straight(n->body) && n->step == 1 && is_fixed(*n, grid);
+    fits = fits && (out.loops.empty() ? use.stores_first
+                                      : equal(n->lo, out.loops[0]->lo) && equal(n->hi, out.loops[0]->hi));
+    out.is_read_after = use.always_stores ? use.loads_after : out.is_read_after || use.loads;
+    bool stores = false;
+    walk(n->body, [&](const Store &x, const Stmt &) { stores = stores || x.buf == buf; });
+    if (stores) out.last_store = use.always_stores ? n : nullptr;
+    is_read = is_read || (use.loads && !out.loops.empty());
+    out.loops.push_back(n);
+  });
+  if (!fits || !is_read) return {};
+  int64_t per_block = std::max<int64_t>(1, grid.how.per_block);
+  out.elements = most_bytes / per_block / static_cast<int64_t>(item_size(buf->dtype));
+  return out;
+}
+
+Stmt with_cached_row(const Stmt &region, const Stmt &at, const CachedRow &row) {
+  bool fits = is_surely_at_most(region, at, trips_of(*row.loops[0]), row.elements);
+  For grid = *as<For>(at);
+  Buf kept = make_buf(make_sym(SymKind::buffer, row.buf->dtype, row.buf->sym->name + "_row"),
+                      {const_int(row.elements)}, Space::stack);
+  grid.body = rewrite(grid.body, [&](const For &n, const Stmt &s, const Stmt &original) {
+    auto found = std::find(row.loops.begin(), row.loops.end(), as<For>(original));
+    if (found == row.loops.end()) return s;
+    bool is_last = *found == row.last_store, leaves = !row.last_store || is_last;
+    std::vector<Expr> place{sub(kw::ref(n.iter), n.lo)};
+    bool keeps = !is_last || row.is_read_after;
+    auto kept_in = [&](const Stmt &body) {
+      For changed = n;
+      changed.body = rewrite(
+          body,
+          [&](const Load &l, const Expr &e) { return l.buf == row.buf ? load(kept, place, e.loc()) : e; },
+          [&](const Store &x, const Stmt &old) {
+            if (x.buf != row.buf || !keeps) return old;
+            Stmt own = store(kept, place, x.value, old.loc(), x.order);
+            if (!leaves) return own;
+            return seq({own, store(x.buf, x.index, load(kept, place), old.loc())}, old.loc());
+          });
+      return for_loop(std::move(changed), s.loc());
+    };
+    bool is_block = n.how.threads == static_cast<uint32_t>(block_team_threads);
+    auto halves = is_block && keeps ? cut(n, row, Load{kept, place}) : std::nullopt;
+    if (!halves) return kept_in(n.body);
+    return seq({kept_in(halves->terms), copy_of(kept_in(halves->sums))}, s.loc());
+  });
+  grid.body = alloc(kept, Fill::none, grid.body, at.loc());
+  Stmt cached = for_loop(std::move(grid), at.loc());
+  if (fits) return cached;
+  Expr room = binary(BinOp::le, trips_of(*row.loops[0]), const_int(row.elements));
+  return if_else(room, copy_of(cached), at, at.loc());
+}
+
+}  // namespace kw
