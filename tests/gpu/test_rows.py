@@ -178,6 +178,40 @@ def test_they_are_copied_by_tiles(function: Callable[..., Any]) -> None:
     assert tile in kernel.cuda("f32[:, :]", "f32[:]")
 
 
+def sums_of_rows(x):
+    s = np.zeros((x.shape[0],), x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            s[i] += x[i, j]
+    return s
+
+
+def normalised(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        total = float32(0.0)
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] * x[i, j]
+            total += y[i, j]
+        for j in range(x.shape[1]):
+            y[i, j] = y[i, j] / total
+    return y
+
+
+@pytest.mark.parametrize("fp", ["default", "strict", "fast"])
+@pytest.mark.parametrize("function", [sums_of_rows, normalised], ids=lambda f: f.__name__)
+def test_short_rows(function: Callable[..., Any], fp: str, device: Device) -> None:
+    """A warp for each row would have nothing to do for most of its threads."""
+    kernel = kw.kernel(fp=fp)(function)
+    if fp != "strict":
+        assert "short_rows i j" in str(kernel.explain("f32[:, :]", device="sm_90"))
+    for length in (1, 2, 31, 32, 33, 63, 64, 65):
+        x = np.random.default_rng(length).standard_normal((70, length)).astype("float32")
+        found = kernel(kw.Tensor(x, device="cuda"))
+        assert bits(found) == bits(kernel(x)) or fp == "fast"
+        assert np.allclose(found.numpy(), kernel(x), rtol=1e-5)
+
+
 @pytest.mark.skipif(not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found")
 @pytest.mark.parametrize("device", ["sm_80", "sm_90", "sm_100"])
 def test_nvrtc_accepts_them(device: str) -> None:

@@ -27,6 +27,7 @@
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
 #include "schedule/tree/perfect_nest.h"
+#include "schedule/tree/short_rows.h"
 #include "schedule/tree/simplify_under_bounds.h"
 #include "schedule/tree/unswitched_loop.h"
 #include "support/text.h"
@@ -166,12 +167,17 @@ class Apply {
     changed.how.unroll = static_cast<uint32_t>(d.unroll);
     return {{loop_like(s, std::move(changed))}};
   }
-  StatementList in_place_of(const Stmt &s, const Specialize &d) const {
-    Expr few = binary(BinOp::lt, trips_of(loop()), const_int(d.below), s.loc());
-    if (d.from)
-      few = logic(false, few, binary(BinOp::le, const_int(d.from), trips_of(*nest_.loops[d.inner].loop)),
-                  s.loc());
-    return {{if_else(few, copy_of(s), s, s.loc())}};
+  template <class D>
+    requires std::is_same_v<D, Specialize> || std::is_same_v<D, ShortRows>
+  StatementList in_place_of(const Stmt &s, const D &d) const {
+    const For &inner = *nest_.loops[d.inner].loop;
+    if constexpr (std::is_same_v<D, ShortRows>) {
+      return {{with_short_rows(s, inner)}};
+    } else {
+      Expr few = binary(BinOp::lt, trips_of(loop()), const_int(d.below), s.loc());
+      if (d.from) few = logic(false, few, binary(BinOp::le, const_int(d.from), trips_of(inner)), s.loc());
+      return {{if_else(few, copy_of(s), s, s.loc())}};
+    }
   }
   StatementList in_place_of(const Stmt &s, const Stage &) const {
     const For outer = *as<For>(with_own(s, scalars_of_iterations()));

@@ -215,6 +215,12 @@ struct Specialize {
   uint32_t inner = 0;  ///< meant if `from` is given
   int64_t from = 0;
 };
+/// short_rows LOOP INNER: gives calls in which a loop in it has fewer than 64 iterations a copy of it, with
+/// sums over such loops in source order.
+struct ShortRows {
+  static constexpr std::string_view name = "short_rows";
+  uint32_t loop = 0, inner = 0;
+};
 /// linearize LOOP [below M] by N [vector V | unroll U]: executes launched loops that stand in one another as
 /// one, launched like `grid`: in calls in which the innermost one has fewer than M iterations; without M in
 /// calls in which all arrays have an element for each iteration, in the order of memory.
@@ -253,7 +259,8 @@ using AnyDirective =
     std::variant<Parallel, Vectorize, Split, Reorder, Tile, UnrollAndJam, Unroll, Fuse, Distribute, Peel,
                  SplitIndexSet, Privatize, Contract, Expand, ReplaceWithScalar, SetTail, Stream, Prefetch,
                  Transpose, AssumeRows, Flatten, Collapse, Grid, Team, Stage, Rfactor, PrivateBins, StageRows,
-                 StageColumns, StageChain, Specialize, Linearize, ScanLoop, FoldFill, Unswitch, CacheRow>;
+                 StageColumns, StageChain, Specialize, Linearize, ScanLoop, FoldFill, Unswitch, CacheRow,
+                 ShortRows>;
 
 /// Whether a directive, by its loop alone, makes other loops of a loop for a GPU.
 template <class D>

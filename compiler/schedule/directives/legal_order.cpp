@@ -39,7 +39,7 @@ class OrderChecker {
         sets_plan<D> || std::is_same_v<D, Split> || std::is_same_v<D, Unroll> || std::is_same_v<D, Peel> ||
         std::is_same_v<D, SplitIndexSet> || std::is_same_v<D, Privatize> || std::is_same_v<D, Contract> ||
         std::is_same_v<D, Expand> || std::is_same_v<D, ReplaceWithScalar> || std::is_same_v<D, Specialize> ||
-        std::is_same_v<D, Linearize> || std::is_same_v<D, CacheRow>;
+        std::is_same_v<D, Linearize> || std::is_same_v<D, CacheRow> || std::is_same_v<D, ShortRows>;
     constexpr bool has_rule_of_its_own = rewrites_for_gpu<D> || std::is_same_v<D, Parallel> ||
                                          std::is_same_v<D, Vectorize> || std::is_same_v<D, Grid> ||
                                          std::is_same_v<D, Team>;

@@ -60,6 +60,9 @@ constexpr Effect effect_of(const Linearize &) { return {.keeps_kinds = true, .co
 constexpr Effect effect_of(const Specialize &) {
   return {.takes_breaks = true, .takes_continues = true, .copies = true};
 }
+constexpr Effect effect_of(const ShortRows &) {
+  return {.takes_breaks = true, .takes_continues = true, .copies = true};
+}
 constexpr Effect effect_of(const Split &) { return {.takes_continues = true, .copies = true}; }
 constexpr Effect effect_of(const Reorder &) { return {.takes_continues = true, .moves = true}; }
 Effect effect_of(const Tile &d) { return {.takes_continues = true, .moves = d.loops.size() > 1}; }
@@ -79,6 +82,12 @@ template <class D>
   requires sets_plan<D>
 constexpr Effect effect_of(const D &) {
   return {.only_marks = true, .keeps_kinds = true, .takes_breaks = true, .takes_continues = true};
+}
+
+constexpr std::string_view no_known_size = "the trip count of the loop in it is no size of the call";
+bool has_known_size(const Nest &nest, uint32_t loop) {
+  const For *n = loop < nest.loops.size() ? nest.loops[loop].loop : nullptr;
+  return n && is_of_call(n->lo) && is_of_call(n->hi);
 }
 
 /// Checks each loop that the directive names, then sums in the order `lanes` and the size of the tree. Then
@@ -196,14 +205,13 @@ class Preconditions {
     walk(loop().body, [&](const For &n, const Stmt &) { has_kind |= n.kind != ForKind::serial; });
     return has_kind ? here("a loop in it has its kind already") : Inapplicable{};
   }
+  Inapplicable check(const ShortRows &d) const {
+    return has_known_size(nest_, d.inner) ? Inapplicable{} : here(no_known_size);
+  }
   Inapplicable check(const Specialize &d) const {
     if (d.below < 1 || d.below > most_block || d.from > most_block)
       return here("the size is too small or too large");
-    if (d.from) {
-      const For *inner = nest_.loops[d.inner].loop;
-      bool is_known = inner && is_of_call(inner->lo) && is_of_call(inner->hi);
-      if (!is_known) return here("the trip count of the loop in it is no size of the call");
-    }
+    if (d.from && !has_known_size(nest_, d.inner)) return here(no_known_size);
     return has_load(loop().lo) || has_load(loop().hi) ? here("its bounds are no sums of sizes")
                                                       : Inapplicable{};
   }

@@ -183,6 +183,22 @@ bool loads_columns_once(const Nest &nest, const std::vector<Sym> &loops) {
   return found && once;
 }
 
+/// Gives calls with short rows a copy of a launch in which each thread goes through a row, of which teams
+/// copy tiles. A warp would have no work for most of its threads.
+///     for i: for j in (0, n): s += x[i, j]   →   if n < 64: tiles of 32 rows  else: for i: …
+void launch_short_rows(LoopNest &nest, const std::vector<Sym> &loops, const std::vector<Sym> &shared) {
+  LoopNest trial = nest;
+  auto number = [&](const Sym &iter) { return *find_loop(nest.nest(), iter); };
+  auto is_whole = [&](const Sym &iter) { return as_int(nest.nest().loops[number(iter)].loop->lo) == 0; };
+  auto row = std::find_if(shared.begin(), shared.end(), is_whole);
+  if (row == shared.end() || constant_trips(*nest.nest().loops[number(*row)].loop)) return;
+  if (!trial.try_apply(ShortRows{number(loops.front()), number(*row)}).ok()) return;
+  // The copy comes first.
+  std::vector<Sym> copies;
+  for (const Sym &iter : loops) copies.push_back(trial.nest().loops[number(iter)].loop->iter);
+  if (stage_paths<StageRows>(trial, copies)) nest = trial;
+}
+
 /// Returns the loops that teams would share in a launch of these loops.
 std::vector<Sym> loops_of_teams(const LoopNest &nest, const std::vector<Sym> &loops) {
   LoopNest trial = nest;
@@ -279,6 +295,7 @@ void map_grids(LoopNest &nest, const Target &target) {
     std::vector<Sym> loops = loops_of_launch(nest, outer);
     if (stage_tiles(nest, loops)) continue;
     if (std::vector<Sym> shared = loops_of_teams(nest, loops); !shared.empty()) {
+      launch_short_rows(nest, loops, shared);
       if (loops.size() == 1 && !launch_by_blocks(nest, loops[0], shared)) continue;
       launch_blocks(nest, loops, teams_of_block);
       for (const Sym &iter : shared) share(nest, *find_loop(nest.nest(), iter), warp_threads);

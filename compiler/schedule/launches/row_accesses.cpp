@@ -19,7 +19,7 @@ std::vector<RowAccess> row_accesses(const For &loop,
     if (b->space == Space::constant || !is_place(index)) refused.insert(b.get());
     auto known = std::find_if(out.begin(), out.end(), [&](const RowAccess &r) { return r.buf == b; });
     if (known == out.end()) known = out.insert(out.end(), {b, index});
-    (*known).*how = true;
+    if (how) (*known).*how = true;
     if (!equal(known->index, index)) refused.insert(b.get());
   };
   auto refuse = [&](const Expr &e) {
@@ -36,8 +36,17 @@ std::vector<RowAccess> row_accesses(const For &loop,
       },
       [&](const Select &s, const Expr &) { refuse(s.yes), refuse(s.no); },
       [&](const Logic &l, const Expr &) { refuse(l.b); });
-  for_each_evaluated(loop.body, [&](const Expr &root) {
-    walk(root, [&](const Load &l, const Expr &) { note(l.buf, l.index, &RowAccess::is_loaded); });
+  // What an iteration has stored it need not find there.
+  std::unordered_set<const BufNode *> stored;
+  auto loads = [&](const Expr &root) {
+    walk(root, [&](const Load &l, const Expr &) {
+      note(l.buf, l.index, stored.count(l.buf.get()) ? nullptr : &RowAccess::is_loaded);
+    });
+  };
+  for_each_in_block(loop.body, [&](const Stmt &s) {
+    bool goes_on = as<Let>(s) || as<Alloc>(s);  // with the statements behind it
+    goes_on ? for_each_expression(s, loads) : for_each_evaluated(s, loads);
+    if (const Store *n = as<Store>(s)) stored.insert(n->buf.get());
   });
   std::erase_if(out, [&](const RowAccess &r) { return refused.count(r.buf.get()); });
   return out;

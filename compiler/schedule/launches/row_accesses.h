@@ -13,7 +13,8 @@ namespace kw {
 struct RowAccess {
   Buf buf;
   std::vector<Expr> index;
-  bool is_loaded = false, is_stored = false;
+  bool is_loaded = false;  ///< before the iteration itself has stored it
+  bool is_stored = false;
 };
 
 /// Returns the arrays whose subscripts `is_place` accepts and that are safe to copy: where an iteration

@@ -225,7 +225,8 @@ class RowBuilder {
       named = let(body_.names()[n]->sym, body_.names()[n]->value, named, loc_);
     std::vector<Stmt> statements;
     for (size_t k = 0; k < used.size(); ++k)
-      statements.push_back(store(own[k], {}, load(arrays_[used[k]], {kw::ref(t)}), loc_));
+      if (!is_written_first(body, body_.cells()[used[k]]))
+        statements.push_back(store(own[k], {}, load(arrays_[used[k]], {kw::ref(t)}), loc_));
     statements.push_back(copy_of(named, std::move(with)));
     for (size_t k = 0; k < used.size(); ++k)
       statements.push_back(store(arrays_[used[k]], {kw::ref(t)}, load(own[k], {}), loc_));
@@ -233,6 +234,20 @@ class RowBuilder {
     for (const Buf &cell : own) out = alloc(cell, Fill::none, out, loc_);
     out = if_else(binary(BinOp::lt, kw::ref(i), rows_.hi), std::move(out), {}, loc_);
     return block_loop(t, side, 0, rows_.id, let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_));
+  }
+  /// Returns whether the first statement of a block that mentions a cell only stores to it.
+  static bool is_written_first(const Stmt &block, const Buf &cell) {
+    std::optional<bool> first;
+    for_each_in_block(block, [&](const Stmt &s) {
+      const Store *n = as<Store>(s);
+      bool goes_on = as<Let>(s) || as<Alloc>(s), reads = false;  // with the statements behind it
+      for_each_expression(s, [&](const Expr &e) {
+        walk(e, [&](const Load &l, const Expr &) { reads = reads || l.buf == cell; });
+      });
+      bool writes = n && n->buf == cell;
+      if (!first && (reads || writes || (!goes_on && mentions_cell(s, cell)))) first = writes && !reads;
+    });
+    return first.value_or(false);
   }
   static bool mentions_cell(const Stmt &s, const Buf &cell) {
     bool found = false;
