@@ -10,6 +10,7 @@
 #include "codegen/llvm_library.h"
 #include "runtime/frozen.h"
 #include "support/log.h"
+#include "support/machine.h"
 #include "support/stack.h"
 #include "support/text.h"
 #include "transform/pass.h"
@@ -29,9 +30,30 @@ std::string key_text(const CubinSource &s) {
 /// Set once a compilation has opened NVRTC.
 std::atomic<bool> has_compiled{false};
 
+/// Returns machine code for an earlier architecture of the same major version, which later ones execute.
+std::optional<Cubin> find_earlier_cubin(CubinSource source) {
+  std::string wanted = source.arch;
+  std::span<const GpuMachine> all = gpu_machines();
+  for (size_t i = all.size(); i-- > 0;) {
+    std::string_view name = all[i].name;
+    bool same_major =
+        name.size() == wanted.size() && name.substr(0, name.size() - 1) == wanted.substr(0, name.size() - 1);
+    if (!same_major || name >= wanted) continue;
+    source.arch = name;
+    if (auto found = find_cubin(source)) return found;
+  }
+  return std::nullopt;
+}
+
 Cubin obtain_cubin(const CubinSource &source) {
   if (auto found = find_cubin(source)) return std::move(*found);
-  return compile_cubin(source);
+  try {
+    return compile_cubin(source);
+  } catch (const ResolvedError &e) {
+    bool is_missing = !e.errors.empty() && e.errors.front().code == Code::E502;
+    if (auto earlier = is_missing ? find_earlier_cubin(source) : std::nullopt) return std::move(*earlier);
+    throw;
+  }
 }
 
 }  // namespace
