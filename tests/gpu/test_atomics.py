@@ -163,3 +163,17 @@ def test_what_a_thread_accumulates_again_and_again_stays_atomic(device: Device) 
         for seed in range(2):
             device.seed(seed)
             assert largest(kw.Tensor(a, device="cuda")).numpy().tobytes() == largest(a).tobytes()
+
+
+def test_elements_beside_those_that_threads_accumulate_in(device: Device) -> None:
+    """A block has no copy of them."""
+
+    @kw.kernel
+    def even_ones(a, b):
+        for i in range(a.shape[0]):
+            b[2 * (a[i] % 4)] += b[1]
+        return b
+
+    a, b = np.arange(500, dtype="int32"), np.arange(9, dtype="int32")
+    found = even_ones(kw.Tensor(a, device="cuda"), kw.Tensor(b, device="cuda")).numpy()
+    assert found.tobytes() == even_ones.py(a, b.copy()).tobytes()

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "analysis/gpu/combined_values.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
@@ -124,14 +125,17 @@ Stmt in_lockstep(const For &n, const Stmt &s) {
   return let(lo, n.lo, let(groups, binary(BinOp::floor_div, span, const_int(width)), out));
 }
 
-/// Parallel and grid loops from the last iteration to the first, and groups of iterations of vector loops
-/// statement by statement, all reads of a statement before its writes.
+/// Whether threads of a team combine selections: of equal values, they take that of the first iteration.
+bool selects(const For &n) { return n.kind == ForKind::block && !CombinedValues(n).selections.empty(); }
+
+/// Parallel, grid and block loops from the last iteration to the first, and groups of iterations of vector
+/// loops statement by statement, all reads of a statement before its writes.
 Func in_other_order(const Func &f) {
   Func out = f;
   out.body = rewrite(f.body, [](const For &n, const Stmt &s) {
     if (n.kind == ForKind::vector) return in_lockstep(n, s);
-    bool is_ordered = n.kind != ForKind::parallel && n.kind != ForKind::grid;
-    if (is_ordered || counts_lanes(n)) return s;
+    bool is_ordered = n.kind != ForKind::parallel && n.kind != ForKind::grid && n.kind != ForKind::block;
+    if (is_ordered || counts_lanes(n) || selects(n)) return s;
     bool up = n.step > 0;
     Sym count = make_sym(SymKind::local, DType::i64, "count"), k = make_sym(SymKind::iter, DType::i64, "k");
     Sym lo = make_sym(SymKind::local, DType::i64, "lo");
@@ -207,8 +211,36 @@ class DirectiveMaker {
     if (verb == Flatten::name) return Flatten{loop};
     if (verb == Collapse::name) return Collapse{loop};
     if (verb == Grid::name) return Grid{loop, size()};
+    if (auto d = for_gpu(verb, loop, counting)) return *d;
     if (verb != Parallel::name) return of_scalar(verb, loop, counting);
     return Parallel{loop, random_() % 4 ? 0 : size(), random_() % 4 ? 0 : size()};
+  }
+
+  /// Directives for GPUs other than `grid`, and than private_bins: the kernels access elements beyond the
+  /// extents, which no copy of an array holds.
+  std::optional<Directive> for_gpu(std::string_view verb, uint32_t loop,
+                                   const std::vector<uint32_t> &counting) {
+    uint32_t other = counting[random_() % counting.size()];
+    if (verb == Team::name) return Team{loop, random_() % 2 ? 32 : 256, random_() % 2 ? 4 : 0};
+    if (verb == Stage::name) return Stage{loop};
+    if (verb == StageRows::name) return StageRows{loop};
+    if (verb == StageColumns::name) return StageColumns{loop};
+    if (verb == StageChain::name) return StageChain{loop};
+    if (verb == Rfactor::name) return Rfactor{loop};
+    if (verb == ScanLoop::name) return ScanLoop{loop};
+    if (verb == FoldFill::name) return FoldFill{loop};
+    if (verb == Unswitch::name) return Unswitch{loop};
+    if (verb == Specialize::name) return Specialize{loop, size(), other, random_() % 2 ? size() : 0};
+    if (verb == ShortRows::name) return ShortRows{loop, other};
+    if (verb == Linearize::name) return Linearize{loop, random_() % 2 ? 8 : 0, 32, 0, 0};
+    if (verb == CacheRow::name) return cached(loop);
+    return std::nullopt;
+  }
+  Directive cached(uint32_t loop) const {
+    for (const NestStatement &s : nest_.statements)
+      for (const NestAccess &a : s.accesses)
+        if (a.is_write && !a.index.empty() && is_inside(s, loop)) return CacheRow{a.buf, loop};
+    return Grid{loop, 1};
   }
 
   Directive tile(std::vector<uint32_t> loops) {
@@ -426,6 +458,10 @@ class Sequence {
       return;
     }
     ++count.refused;
+    // Those for GPUs rewrite what the rules say is there.
+    bool is_for_gpu = std::visit(
+        [](const auto &one) { return rewrites_for_gpu<std::remove_cvref_t<decltype(one)>>; }, d.what);
+    if (is_for_gpu) return;
     auto f = forced(nest, d);
     if (!f) return;
     bool same = trials.hold(*f, true) && (!is_marked(*f) || trials.hold(in_other_order(*f), true));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/gpu/combined_values.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/value_bounds.h"
@@ -125,7 +126,8 @@ bool accumulates_one_element(const For &n, const Buf &b) {
     is_one = is_one && invariance.holds(s.index) && (!index || equal(*index, s.index));
     index = s.index;
     Accumulation a = accumulation_of(s);
-    bool accumulates = a.term || fused_accumulator_of(s);
+    bool is_free = (s.order != Order::source && s.order.names(n.iter)) || is_exact(a.op, b->dtype);
+    bool accumulates = (a.term || fused_accumulator_of(s)) && is_free;
     BinOp own = !a.term || a.op == BinOp::sub ? BinOp::add : a.op;
     is_one = is_one && accumulates && (!op || *op == own);
     op = own;
@@ -163,6 +165,10 @@ Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const Loo
                                [&](const Buf &b) { return accumulates_one_element(n, b); });
   });
   if (!v.ok()) return v;
+  // What the statements look like counts too: no dependence tells of those that never execute.
+  for (const Accumulator &a : CombinedValues(n).accumulators)
+    if (!accumulates_one_element(n, a.cell))
+      return inapplicable("the order of a sum in it is fixed", n.iter->loc);
   std::vector<const BufNode *> shared = private_scalars(f, nest, loop);
   for (const Buf &b : v.accumulators) {
     if (is_float(b->dtype) && bit_width(b->dtype) == 16)

@@ -124,9 +124,21 @@ class PrivateBins {
 
 }  // namespace
 
+/// Returns whether a loop loads elements of a buffer other than those that it accumulates in. A copy for a
+/// block does not hold them.
+static bool loads_others(const For &loop, const Buf &buf) {
+  int loads = 0, stores = 0;
+  walk(loop.body, [&](const Store &n, const Stmt &) { stores += n.buf == buf; });
+  for_each_evaluated(loop.body, [&](const Expr &root) {
+    walk(root, [&](const Load &n, const Expr &) { loads += n.buf == buf; });
+  });
+  return loads > stores;  // each accumulation loads its own
+}
+
 bool can_have_bins(const For &loop, const Buf &buf) {
   bool is_sized = std::all_of(buf->extents.begin(), buf->extents.end(), is_of_call);
-  return buf->rank() && buf->strides.empty() && is_sized && operation_of(loop, buf).has_value();
+  return buf->rank() && buf->strides.empty() && is_sized && operation_of(loop, buf).has_value() &&
+         !loads_others(loop, buf);
 }
 
 Stmt with_private_bins(const std::vector<const For *> &loops, const Buf &buf, const Loc &loc) {
