@@ -177,3 +177,31 @@ def test_elements_beside_those_that_threads_accumulate_in(device: Device) -> Non
     a, b = np.arange(500, dtype="int32"), np.arange(9, dtype="int32")
     found = even_ones(kw.Tensor(a, device="cuda"), kw.Tensor(b, device="cuda")).numpy()
     assert found.tobytes() == even_ones.py(a, b.copy()).tobytes()
+
+
+def test_rows_whose_sums_meet(device: Device) -> None:
+    """A team stores its sum without an atomic operation, so it has no part in sums of several rows."""
+
+    @kw.kernel
+    def sums_by_place(x, at):
+        s = np.zeros((5,), "int64")
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                s[at[i] % 5] += x[i, j]
+        return s
+
+    for shape in ((40, 70), (3, 2000), (300, 3)):
+        rng = np.random.default_rng(1)
+        x, at = rng.integers(0, 99, shape), rng.integers(0, 9, shape[0])
+        for seed in range(2):
+            device.seed(seed)
+            found = sums_by_place(kw.Tensor(x, device="cuda"), kw.Tensor(at, device="cuda"))
+            assert found.numpy().tobytes() == sums_by_place(x, at).tobytes()
+    # and of elements that a division chooses
+    counted = kw.kernel(
+        "def f(a, b):\n    for i in range(b.shape[0]):\n        for j in range(i):\n"
+        "            a[0, i % 0] += 1\n    return a\n"
+    )
+    a, b = np.ones((2, 2), "int64"), np.ones(300)
+    found = counted(kw.Tensor(a, device="cuda"), kw.Tensor(b, device="cuda"))
+    assert found.numpy().tobytes() == counted(a, b).tobytes()

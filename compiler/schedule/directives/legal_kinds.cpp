@@ -166,9 +166,15 @@ Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const Loo
   });
   if (!v.ok()) return v;
   // What the statements look like counts too: no dependence tells of those that never execute.
-  for (const Accumulator &a : CombinedValues(n).accumulators)
+  std::vector<const For *> around = loops_of(place.scope);
+  for (const Accumulator &a : CombinedValues(n).accumulators) {
+    bool is_atomic = std::any_of(around.begin(), around.end(), [&](const For *outer) {
+      return outer && std::find(outer->atomics.begin(), outer->atomics.end(), a.cell) != outer->atomics.end();
+    });
+    if (is_atomic) return inapplicable("other teams accumulate in the same element", n.iter->loc);
     if (!accumulates_one_element(n, a.cell))
       return inapplicable("the order of a sum in it is fixed", n.iter->loc);
+  }
   std::vector<const BufNode *> shared = private_scalars(f, nest, loop);
   for (const Buf &b : v.accumulators) {
     if (is_float(b->dtype) && bit_width(b->dtype) == 16)
