@@ -90,7 +90,8 @@ def test_a_condition_of_the_device_around_them(device: Device) -> None:
 
 def test_memory_that_is_not_aligned(device: Device) -> None:
     kernel = kw.kernel(added)
-    x, w = np.arange(4 * 64, dtype="float32").reshape(4, 64), np.arange(65, dtype="float32")
+    # rows of 128 elements and more, which have vectors
+    x, w = np.arange(4 * 256, dtype="float32").reshape(4, 256), np.arange(257, dtype="float32")
     owner = kw.Tensor(w, device="cuda")
     part = View(owner, w[1:], w.__array_interface__["data"][0])
     found = kernel(kw.Tensor(x, device="cuda"), part).numpy()
