@@ -5,6 +5,7 @@
 #include <new>
 
 #include "ir/limits.h"
+#include "runtime/array_runs.h"
 #include "runtime/memory/buffer_allocator.h"
 #include "runtime/op_error.h"
 #include "support/text.h"
@@ -94,8 +95,16 @@ Tensor Tensor::make(DType dtype, Extents shape, bool zeroed, Device device) {
 }
 
 void Tensor::set_zero() const {
-  with_device_api(device().kind,
-                  [&](const DeviceApi &api) { api.zero(device(), data(), static_cast<size_t>(bytes())); });
+  ArrayView all{data(),
+                shape().data(),
+                strides().data(),
+                static_cast<int64_t>(item_size(dtype())),
+                dtype(),
+                static_cast<uint8_t>(rank()),
+                true};
+  with_device_api(device().kind, [&](const DeviceApi &api) {
+    for_each_run(all, [&](void *first, size_t bytes) { api.zero(device(), first, bytes); });
+  });
 }
 
 Tensor Tensor::ones(DType dtype, Extents shape, Device device) {

@@ -191,7 +191,7 @@ def _launches(version: Version) -> list[str]:
         figures = f", {launch.registers} registers, {launch.spilled} bytes spilled"
         compiled = ", not compiled yet" if launch.registers is None else figures
         lines.append(f"{launch.name}: blocks of {launch.threads} threads{compiled}")
-    if version.device and not any(f.what == "grid" for f in version.of("loop")):
+    if version.device and not any(f.what.startswith("grid") for f in version.of("loop")):
         who = "one team" if any(launch.threads > 1 for launch in version.launches) else "one thread"
         lines.append(f"{who}: no loop is parallel whose bounds the host knows")
     return lines

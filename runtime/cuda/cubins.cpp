@@ -50,7 +50,8 @@ Cubin obtain_cubin(const CubinSource &source) {
   try {
     return compile_cubin(source);
   } catch (const ResolvedError &e) {
-    bool is_missing = !e.errors.empty() && e.errors.front().code == Code::E502;
+    Code why = e.errors.empty() ? Code::E503 : e.errors.front().code;
+    bool is_missing = why == Code::E502 || why == Code::E507;
     if (auto earlier = is_missing ? find_earlier_cubin(source) : std::nullopt) return std::move(*earlier);
     throw;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "runtime/array_runs.h"
 #include "runtime/cuda/faults.h"
 #include "runtime/cuda/run.h"
 #include "runtime/memory/buffer.h"
@@ -18,6 +19,8 @@ namespace {
 struct Span {
   CuPointer begin = 0;
   size_t bytes = 0;
+  const int64_t *extents = nullptr;
+  std::vector<int64_t> strides{};  ///< in elements
   bool is_read = true, is_written = false;
 };
 
@@ -54,15 +57,16 @@ class Spans {
     int64_t lowest = 0, highest = 0, row_major = 1;
     bool is_empty = false;
     size_t given = passed_strides(p.stride_class, p.rank);
+    Span out;
+    out.extents = extents, out.strides.resize(p.rank);
     for (size_t d = p.rank; d-- > 0;) {
-      int64_t stride = d < given ? words_.dims[at + d] : row_major;
+      int64_t stride = out.strides[d] = d < given ? words_.dims[at + d] : row_major;
       row_major *= std::max<int64_t>(extents[d], 1);
       is_empty |= extents[d] == 0;
       (stride < 0 ? lowest : highest) += stride * std::max<int64_t>(extents[d] - 1, 0);
     }
     at += given;
     auto item = static_cast<int64_t>(item_size(p.dtype));
-    Span out;
     out.begin =
         reinterpret_cast<CuPointer>(words_.data[spans_.size()]) + static_cast<CuPointer>(lowest * item);
     out.bytes = is_empty ? 0 : static_cast<size_t>((highest - lowest + 1) * item);
@@ -100,13 +104,16 @@ void *in_copy(const Span &s, CuPointer place, const std::vector<Region> &regions
 
 /// Zeroes the outputs that the kernel of the host wants to be zero: that of the device may write all of them.
 void fill_outputs(const LoadedKernel &kernel, const std::vector<Span> &spans,
-                  const std::vector<Region> &regions) {
+                  const std::vector<void *> &data) {
   size_t number = 0;
   for (const ParamRecord &p : kernel.artifact().params) {
     if (!p.is_tensor) continue;
-    const Span &s = spans[number++];
-    if (p.mode == ParamMode::out && p.fill == Fill::zero && s.bytes)
-      std::memset(in_copy(s, s.begin, regions), 0, s.bytes);
+    const Span &s = spans[number];
+    ArrayView all{
+        data[number++], s.extents, s.strides.data(), static_cast<int64_t>(item_size(p.dtype)), p.dtype,
+        p.rank,         true};
+    if (p.mode == ParamMode::out && p.fill == Fill::zero)
+      for_each_run(all, [](void *first, size_t bytes) { std::memset(first, 0, bytes); });
   }
 }
 
@@ -136,10 +143,10 @@ RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const Call
     return out;
   }
   raise_late_fault(device);
-  fill_outputs(kernel, spans.all(), regions);
   std::vector<void *> data(spans.all().size());
   for (size_t i = 0; i < data.size(); ++i)
     data[i] = in_copy(spans.all()[i], reinterpret_cast<CuPointer>(words.data[i]), regions);
+  fill_outputs(kernel, spans.all(), data);
   CallWords on_host = words;
   on_host.data = data.data();
   on_host.device = {};

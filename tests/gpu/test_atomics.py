@@ -205,3 +205,15 @@ def test_rows_whose_sums_meet(device: Device) -> None:
     a, b = np.ones((2, 2), "int64"), np.ones(300)
     found = counted(kw.Tensor(a, device="cuda"), kw.Tensor(b, device="cuda"))
     assert found.numpy().tobytes() == counted(a, b).tobytes()
+
+
+@pytest.mark.parametrize("fp", ["strict", "default", "fast"])
+def test_sums_of_floats_are_not_atomic(fp: str) -> None:
+    """Their order would be another one in each run."""
+    kernel = kw.kernel(fp=fp)(
+        "def f(x, at, s):\n    for i in range(x.shape[0]):\n        s[at[i]] += x[i]\n    return s\n"
+    )
+    text = kernel.cuda("f32[:]", "i64[:]", "f32[:]")
+    assert "kw_atomic" not in text[text.rindex("#endif") :]
+    text = kernel.cuda("i32[:]", "i64[:]", "i32[:]")
+    assert "kw_atomic_add" in text[text.rindex("#endif") :]

@@ -131,7 +131,51 @@ def normalised_in_place(x):
     return x
 
 
-CACHED = [softmax, by_a_local, read_twice, read_at_the_end, some_change]
+def stores_twice(x):
+    """Between the stores of one iteration, the row is what the first of them made."""
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        s = float32(0.0)
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] * 3
+            s += y[i, j]
+        for j in range(x.shape[1]):
+            t = y[i, j]
+            y[i, j] = x[i, j] - s
+            y[i, j] = y[i, j] * 2 + t
+    return y
+
+
+def stores_twice_under_a_condition(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        s = float32(0.0)
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] * 3
+            s += y[i, j]
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] - s
+            if y[i, j] > x[i, j]:
+                y[i, j] = y[i, j] * 2
+            y[i, j] += y[i, j]
+    return y
+
+
+def numbers(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        s = float32(0.0)
+        for j in range(x.shape[1]):
+            y[i, j] = j
+            s += x[i, j]
+        for j in range(x.shape[1]):
+            if s > 0:
+                y[i, j] = y[i, j] + 1
+    return y
+
+
+CACHED = [softmax, by_a_local, read_twice, read_at_the_end, some_change, stores_twice]
+CACHED += [stores_twice_under_a_condition, numbers]
 OTHERS = [of_neighbours, in_part, normalised_in_place]
 
 
@@ -147,6 +191,21 @@ def test_each_shape(function: Callable[..., Any], device: Device) -> None:
         x = np.random.default_rng(number).standard_normal(shape).astype("float32")
         device.seed(number)
         assert bits(kernel(kw.Tensor(x, device="cuda"))) == bits(kernel(x.copy())), shape
+
+
+@pytest.mark.parametrize("length", ["x.shape[2]", "200"])
+def test_rows_of_several_dimensions(length: str, device: Device) -> None:
+    """A condition of the host stands around all loops of a launch."""
+    kernel = kw.kernel(
+        "def f(x):\n    y = output_tensor(x.shape, x.dtype)\n    for b in range(x.shape[0]):\n"
+        "        for i in range(x.shape[1]):\n            s = float32(0.0)\n"
+        f"            for j in range({length}):\n                y[b, i, j] = exp(x[b, i, j])\n"
+        f"                s += y[b, i, j]\n            for j in range({length}):\n"
+        "                y[b, i, j] = y[b, i, j] / s\n    return y\n"
+    )
+    for shape in ((1, 1, 200), (3, 5, 200), (2, 70, 200)):
+        x = np.random.default_rng(1).standard_normal(shape).astype("float32")
+        assert bits(kernel(kw.Tensor(x, device="cuda"))) == bits(kernel(x))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16"])

@@ -141,6 +141,38 @@ def test_memory_that_is_given(device: Device) -> None:
     assert out.numpy().tobytes() == kernel(x).tobytes()
 
 
+def filled_in_part(x):
+    y = output_tensor(x.shape, x.dtype)
+    if x[0] > 0:
+        for i in range(1, x.shape[0]):
+            y[i] = x[i] + x[i - 1]
+    return y
+
+
+def folded(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(1, x.shape[0]):
+        y[i] = x[i] + x[i - 1]
+    return y
+
+
+@pytest.mark.parametrize("function", [filled_in_part, folded], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("first", [1.0, -1.0])
+def test_memory_with_gaps(function: Callable[..., Any], debug: bool, first: float, device: Device) -> None:
+    """What lies between the elements of `out=` stays."""
+    kernel = kw.kernel(debug=debug)(function)
+    x = np.arange(10.0)
+    x[0] = first
+    for step in (2, 3, -2):
+        there, here = np.full(40, 7.0), np.full(40, 7.0)
+        owner = kw.Tensor(there, device="cuda")
+        part = there[::step][:10] if step > 0 else there[30::step][:10]
+        kernel(kw.Tensor(x, device="cuda"), out=View(owner, part, there.ctypes.data))
+        kernel(x, out=here[::step][:10] if step > 0 else here[30::step][:10])
+        assert owner.numpy().tobytes() == here.tobytes(), step
+
+
 def test_calls_that_run_on_the_host(device: Device) -> None:
     """Its kernel expects zeros, which that of the device writes itself."""
 

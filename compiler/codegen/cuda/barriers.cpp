@@ -9,6 +9,7 @@
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "support/diagnostic.h"
 
 namespace kw {
 
@@ -145,7 +146,9 @@ class BarrierPlacement {
   /// Threads wait for the copies of an iteration before it. Those of later ones are to other parts.
   void pipelined(const For &n) {
     Accesses before = std::exchange(since_, {});
-    Stmt copies = pipeline_of(n)->copies;
+    auto pipeline = pipeline_of(n);
+    ensure(pipeline.has_value(), "a pipelined loop does not begin with copies");
+    Stmt copies = pipeline->copies;
     for_each_in_block(n.body, [&](const Stmt &s) {
       if (s.p != copies.p) statement(s);
     });

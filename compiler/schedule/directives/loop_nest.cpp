@@ -81,7 +81,7 @@ Verdict LoopNest::legal(const Directive &d, bool shown) const {
     return legal_stage_rows(f_, nest(), t->loop, place_of(t->loop), shown);
   if (const ScanLoop *t = d.as<ScanLoop>()) return legal_scan(f_, *t, place_of(t->loop), shown);
   if (d.as<StageChain>() || d.as<FoldFill>() || d.as<Unswitch>() || d.as<CacheRow>())
-    return {};  // all stays in its order
+    return {};  // all stays in its order: preconditions hold what else they need
   if (const PrivateBins *p = d.as<PrivateBins>())
     return legal_private_bins(f_, nest(), *p, place_of(p->loop), shown);
   if (const Vectorize *v = d.as<Vectorize>())

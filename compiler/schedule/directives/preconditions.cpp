@@ -90,6 +90,18 @@ bool has_known_size(const Nest &nest, uint32_t loop) {
   return n && is_of_call(n->lo) && is_of_call(n->hi);
 }
 
+/// Returns whether a directive gives a loop a kind that has no meaning around loops of a GPU, or in them.
+bool mixes_devices(const Nest &nest, uint32_t loop, const Directive &d) {
+  const Unroll *unroll = d.as<Unroll>();
+  bool is_for_cpus = d.as<Parallel>() || d.as<Vectorize>() || d.as<UnrollAndJam>(), found = false;
+  if (!is_for_cpus && !(unroll && unroll->count)) return false;
+  auto is_of_gpu = [](const For &n) { return n.kind == ForKind::grid || n.kind == ForKind::block; };
+  walk(nest.loops[loop].loop->body, [&](const For &n, const Stmt &) { found |= is_of_gpu(n); });
+  for (uint32_t l = nest.loops[loop].parent; is_for_cpus && l != NestLoop::no_loop; l = nest.loops[l].parent)
+    found |= nest.loops[l].loop && is_of_gpu(*nest.loops[l].loop);
+  return found;
+}
+
 /// Checks each loop that the directive names, then sums in the order `lanes` and the size of the tree. Then
 /// checks what the directive itself needs of the tree.
 class Preconditions {
@@ -128,27 +140,13 @@ class Preconditions {
     // that.
     if (around && around->how.block_of && !effect_.keeps_kinds && !d_.as<Vectorize>())
       return {"the loop around it runs over its blocks", n.loc};
-    if (auto found = beside_gpu_loops(l)) return found;
+    if (mixes_devices(nest_, l, d_)) return {"a loop in it, or around it, is one of a GPU", n.loc};
     if (!effect_.only_marks && has_blocks(n.loop->body)) return {"a loop in it runs over blocks", n.loc};
     Jumps jumps = jumps_of(n.loop->body);
     if (jumps.breaks && !effect_.takes_breaks)
       return {"`break` lets an iteration decide whether later ones run", jumps.first_break};
     if (jumps.continues && !effect_.takes_continues) return {"`continue` ends iterations of it early", n.loc};
     return {};
-  }
-
-  /// Refuses kinds of loops that have no meaning around loops of a GPU, or in them.
-  Inapplicable beside_gpu_loops(uint32_t l) const {
-    const Unroll *unroll = d_.as<Unroll>();
-    bool is_for_cpus = d_.as<Parallel>() || d_.as<Vectorize>() || d_.as<UnrollAndJam>();
-    if (!is_for_cpus && !(unroll && unroll->count)) return {};
-    bool found = false;
-    auto is_of_gpu = [](const For &n) { return n.kind == ForKind::grid || n.kind == ForKind::block; };
-    walk(loop(l).body, [&](const For &n, const Stmt &) { found |= is_of_gpu(n); });
-    for (uint32_t at = nest_.loops[l].parent; is_for_cpus && at != NestLoop::no_loop;
-         at = nest_.loops[at].parent)
-      found |= nest_.loops[at].loop && is_of_gpu(*nest_.loops[at].loop);
-    return found ? here("a loop in it, or around it, is one of a GPU") : Inapplicable{};
   }
 
   /// Returns whether a loop inside runs over blocks: rewrites could simplify the ends of blocks.

@@ -30,9 +30,13 @@ bool loads(const Expr &e, const Buf &b) {
   walk(e, [&](const Load &n, const Expr &) { found = found || n.buf == b; });
   return found;
 }
-bool accesses(const Stmt &s, const Buf &b) {
+bool stores_to(const Stmt &s, const Buf &b) {
   bool found = false;
   walk(s, [&](const Store &n, const Stmt &) { found = found || n.buf == b; });
+  return found;
+}
+bool accesses(const Stmt &s, const Buf &b) {
+  bool found = stores_to(s, b);
   for_each_evaluated(s, [&](const Expr &e) { found = found || loads(e, b); });
   return found;
 }
@@ -63,7 +67,7 @@ Use use_of(const For &n, const Buf &b, std::vector<Expr> &place) {
       if (l.buf == b) at(l.index), out.loads = true;
     });
   });
-  bool is_first = true;
+  bool is_first = true, has_stored = false;
   for_each_in_block(n.body, [&](const Stmt &s) {
     const Store *store = as<Store>(s);
     bool own = store && store->buf == b, reads = false;
@@ -73,7 +77,8 @@ Use use_of(const For &n, const Buf &b, std::vector<Expr> &place) {
       reads = own ? loads(store->value, b) : accesses(s, b);
     if (is_first && own && !reads) out.stores_first = true;
     is_first = is_first && !own && !reads;
-    out.loads_after = (out.loads_after || reads) && !own;
+    out.loads_after = out.loads_after || (reads && has_stored);
+    has_stored = has_stored || own || (!as<Let>(s) && !as<Alloc>(s) && stores_to(s, b));
     out.always_stores = out.always_stores || own;
   });
   return out;
@@ -100,11 +105,11 @@ void add_parts(const Expr &e, bool holds, std::vector<std::pair<Expr, bool>> &ou
   add_parts(n->a, holds, out), add_parts(n->b, holds, out);
 }
 
-/// Returns whether the conditions around a statement say that a number is at most `most`.
-bool is_surely_at_most(const Stmt &region, const Stmt &at, const Expr &number, int64_t most) {
+/// Returns whether the conditions around a loop say that a number is at most `most`.
+bool is_surely_at_most(const Stmt &region, const For &loop, const Expr &number, int64_t most) {
   bool surely = false;
-  for_each_loop(region, [&](const Stmt &s, const For &, const NestScope &scope) {
-    if (s.p != at.p) return;
+  for_each_loop(region, [&](const Stmt &, const For &one, const NestScope &scope) {
+    if (&one != &loop) return;
     std::vector<std::pair<Expr, bool>> parts;
     for (const ScopeItem &item : scope)
       if (item.is_condition()) add_parts(item.expr, item.holds, parts);
@@ -142,12 +147,16 @@ std::optional<Halves> cut(const For &n, const CachedRow &row, const Load &term) 
   Stmt rest = statement_of(sums);
   Substitution with;
   const Ref *named = as<Ref>(as<Store>(at->s)->value);
-  if (named) with.values[named->sym.get()] = load(term.buf, term.index);
+  bool is_own = named && std::any_of(terms.begin(), terms.end(), [&](const ListItem &i) {
+                  const Let *l = i.opens ? as<Let>(i.s) : nullptr;
+                  return l && l->sym == named->sym;
+                });
+  if (is_own) with.values[named->sym.get()] = load(term.buf, term.index);
   bool is_apart = true;
   for (const ListItem &i : terms) {
     const Let *l = i.opens ? as<Let>(i.s) : nullptr;
     is_apart = is_apart && (!i.opens || l);
-    if (!l || (named && named->sym == l->sym)) continue;
+    if (!l || (is_own && named->sym == l->sym)) continue;
     for_each_evaluated(rest, [&](const Expr &e) { is_apart = is_apart && !mentions(e, l->sym); });
   }
   if (!is_apart) return {};
@@ -175,9 +184,7 @@ std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf) {
     fits = fits && (out.loops.empty() ? use.stores_first
                                       : equal(n->lo, out.loops[0]->lo) && equal(n->hi, out.loops[0]->hi));
     out.is_read_after = use.always_stores ? use.loads_after : out.is_read_after || use.loads;
-    bool stores = false;
-    walk(n->body, [&](const Store &x, const Stmt &) { stores = stores || x.buf == buf; });
-    if (stores) out.last_store = use.always_stores ? n : nullptr;
+    if (stores_to(n->body, buf)) out.last_store = use.always_stores ? n : nullptr;
     is_read = is_read || (use.loads && !out.loops.empty());
     out.loops.push_back(n);
   });
@@ -187,8 +194,12 @@ std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf) {
   return out;
 }
 
+bool surely_fits(const Stmt &region, const For &grid, const CachedRow &row) {
+  return is_surely_at_most(region, grid, trips_of(*row.loops[0]), row.elements);
+}
+
 Stmt with_cached_row(const Stmt &region, const Stmt &at, const CachedRow &row) {
-  bool fits = is_surely_at_most(region, at, trips_of(*row.loops[0]), row.elements);
+  bool fits = surely_fits(region, *as<For>(at), row);
   For grid = *as<For>(at);
   Buf kept = make_buf(make_sym(SymKind::buffer, row.buf->dtype, row.buf->sym->name + "_row"),
                       {const_int(row.elements)}, Space::stack);

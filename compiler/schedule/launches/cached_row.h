@@ -23,6 +23,9 @@ struct CachedRow {
 /// first of them does not write the whole row, or none reads it.
 std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf);
 
+/// Returns whether the conditions around the grid loop say that rows fit.
+bool surely_fits(const Stmt &region, const For &grid, const CachedRow &row);
+
 /// Returns the grid loop with the row in shared memory, for rows that fit: as the one side of a condition,
 /// unless the conditions around it in the region say that they do.
 Stmt with_cached_row(const Stmt &region, const Stmt &grid, const CachedRow &row);
