@@ -170,6 +170,24 @@ def test_rows_of_several_dimensions(device: Device) -> None:
         assert bits(running(kw.Tensor(x, device="cuda"))) == bits(running(x))
 
 
+def test_two_planes_of_one_array(device: Device) -> None:
+    """A tile holds elements of one of them only."""
+
+    @kw.kernel
+    def differences(x):
+        y = output_tensor((x.shape[1], x.shape[2]), x.dtype)
+        for i in range(x.shape[1]):
+            s = float32(0.0)
+            for j in range(x.shape[2]):
+                s = s * 0.5 + x[0, i, j] - x[1, i, j]
+                y[i, j] = s
+        return y
+
+    for shape in ((2, 40, 35), (2, 1, 100)):
+        x = np.random.default_rng(2).standard_normal(shape).astype("float32")
+        assert bits(differences(kw.Tensor(x, device="cuda"))) == bits(differences(x))
+
+
 @pytest.mark.parametrize("function", STAGED, ids=lambda f: f.__name__)
 def test_they_are_copied_by_tiles(function: Callable[..., Any]) -> None:
     kernel = kw.kernel(fp="strict")(function)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from call_faults import CALLS
 from fault import Fault
+from gpu_faults import GPU
 
 SCALAR_OPS = [
     Fault(
@@ -572,4 +573,5 @@ FAULTS = [
     *BANDS,
     *WRAPS,
     *CALLS,
+    *GPU,
 ]
