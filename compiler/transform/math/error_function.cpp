@@ -29,7 +29,7 @@ constexpr double f64[] = {
     -8.2775919135379446e-07, 7.7034958811027808e-08,  1.1328048304274549e-07,  -1.9106294487779176e-08,
     -1.660879467182853e-08,  1.6868082625932292e-09,  2.1031095817570338e-09,  2.9111659955327447e-10};
 
-/// Returns erf x by the series in odd powers, for |x| <= 0.75.
+/// Returns erf x by the series in odd powers, for |x| <= 0.625; its error grows to 1.09 ULP at 0.75.
 Pair erf_series(const Arith &a, const Expr &x) {
   Expr z = mul(x, x), tail = mul(mul(x, z), a.wide() ? a.poly(small64, z) : a.poly(small32, z));
   return a.add(a.mul(a.constant(slope, 0x1.1ae3a914fed80p-56), {x, {}}), {tail, {}});
@@ -74,7 +74,7 @@ Expr expand_erf(const Arith &a, const Expr &x) {
   Expr size = magnitude(x);
   Expr near = select(less(size, real(0x1p-500)), mul(x, real(slope)), a.value(erf_series(a, x)));
   Expr far = a.value(a.subtract({real(1), {}}, unscaled(a, erfc_parts(a, size))));
-  return select(less(size, real(0.75)), near, copy_sign(far, x));
+  return select(less(size, real(0.625)), near, copy_sign(far, x));
 }
 
 Expr expand_erfc(const Arith &a, const Expr &x) {
