@@ -14,6 +14,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/launches/row_accesses.h"
+#include "schedule/tree/condition_parts.h"
 #include "schedule/tree/statement_list.h"
 #include "transform/copy.h"
 
@@ -98,26 +99,19 @@ bool is_fixed(const For &n, const For &grid) {
   return fixed;
 }
 
-/// Adds the parts of which all hold where a condition has a value, each with its own.
-void add_parts(const Expr &e, bool holds, std::vector<std::pair<Expr, bool>> &out) {
-  const Logic *n = as<Logic>(e);
-  if (!n || n->is_and != holds) return void(out.emplace_back(e, holds));
-  add_parts(n->a, holds, out), add_parts(n->b, holds, out);
-}
-
 /// Returns whether the conditions around a loop say that a number is at most `most`.
 bool is_surely_at_most(const Stmt &region, const For &loop, const Expr &number, int64_t most) {
   bool surely = false;
   for_each_loop(region, [&](const Stmt &, const For &one, const NestScope &scope) {
     if (&one != &loop) return;
-    std::vector<std::pair<Expr, bool>> parts;
-    for (const ScopeItem &item : scope)
-      if (item.is_condition()) add_parts(item.expr, item.holds, parts);
-    for (const auto &[part, holds] : parts) {
-      const Binary *n = as<Binary>(part);
-      // not (c <= number)
-      if (n && !holds && n->op == BinOp::le && equal(n->b, number))
-        surely = surely || as_int(n->a).value_or(INT64_MAX) - 1 <= most;
+    for (const ScopeItem &item : scope) {
+      if (!item.is_condition()) continue;
+      for (const auto &[part, holds] : condition_parts(item.expr, item.holds)) {
+        const Binary *n = as<Binary>(part);
+        // not (c <= number)
+        if (n && !holds && n->op == BinOp::le && equal(n->b, number))
+          surely = surely || as_int(n->a).value_or(INT64_MAX) - 1 <= most;
+      }
     }
   });
   return surely || as_int(number).value_or(INT64_MAX) <= most;

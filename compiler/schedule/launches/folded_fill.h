@@ -7,8 +7,8 @@
 
 namespace kw {
 
-/// Returns the output that is zero before the kernel and that a nest writes entirely once its loops run over
-/// all elements; null if there is none. The nest is a statement of the function's body.
+/// Returns the first output that is zero before the kernel and that a nest writes entirely once its loops run
+/// over all elements; null if there is none. The nest is a statement of the function's body.
 Buf foldable_output(const Func &f, const Stmt &nest);
 
 /// Returns the nest over all elements of the output.

@@ -52,6 +52,8 @@ std::vector<RowAccess> row_accesses(const For &loop,
   return out;
 }
 
+bool can_copy_ahead(const RowAccess &r) { return r.is_loaded && item_size(r.buf->dtype) >= 4; }
+
 bool is_iterator(const Expr &e, const Sym &iter) {
   const Ref *n = as<Ref>(e);
   return n && n->sym == iter;

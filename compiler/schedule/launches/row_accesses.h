@@ -22,6 +22,10 @@ struct RowAccess {
 std::vector<RowAccess> row_accesses(const For &loop,
                                     const std::function<bool(const std::vector<Expr> &)> &is_place);
 
+/// Returns whether copies of what a loop loads can be under way while a thread goes on: of four bytes or
+/// more.
+bool can_copy_ahead(const RowAccess &r);
+
 /// Returns whether an expression is the iterator and nothing else.
 bool is_iterator(const Expr &e, const Sym &iter);
 

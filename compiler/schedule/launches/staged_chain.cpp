@@ -25,9 +25,6 @@ constexpr uint32_t loads_at_once = 8;
 /// memory for a part.
 constexpr uint32_t stages = 2;
 
-/// Copies of less than four bytes cannot be under way while a thread goes on.
-bool can_copy_ahead(const RowAccess &r) { return r.is_loaded && item_size(r.buf->dtype) >= 4; }
-
 std::vector<RowAccess> accesses_of(const For &loop) {
   return row_accesses(loop, [&](const std::vector<Expr> &index) {
     bool fits = !index.empty() && is_iterator(index.back(), loop.iter);

@@ -139,17 +139,14 @@ int64_t shared_bytes_of(const RowBody &body, uint32_t stages) {
   return bytes;
 }
 
-/// Copies of less than four bytes cannot be under way while a thread goes on.
-bool can_copy_ahead(const RowBody &body) {
-  for (const Part &p : body.parts())
-    for (const RowAccess &r : p.rows)
-      if (r.is_loaded && item_size(r.buf->dtype) >= 4) return true;
-  return false;
+bool copies_ahead(const RowBody &body) {
+  return std::any_of(body.parts().begin(), body.parts().end(),
+                     [](const Part &p) { return std::any_of(p.rows.begin(), p.rows.end(), can_copy_ahead); });
 }
 
 Room room_for(const RowBody &body, ThreadPath path) {
   uint32_t most = path == ThreadPath::rows ? most_stages_of_rows : most_stages_of_columns;
-  for (uint32_t stages = can_copy_ahead(body) ? most : 0;; --stages) {
+  for (uint32_t stages = copies_ahead(body) ? most : 0;; --stages) {
     int64_t teams = teams_of_block, bytes = shared_bytes_of(body, stages);
     while (teams && teams * bytes > most_shared_bytes) teams /= 2;
     if (teams || stages < 2) return {teams, stages};

@@ -5,6 +5,7 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/tree/condition_parts.h"
 #include "transform/copy.h"
 
 namespace kw {
@@ -14,13 +15,6 @@ namespace {
 bool is_iterator(const Expr &e, const Sym &iter) {
   const Ref *n = as<Ref>(e);
   return n && n->sym == iter;
-}
-
-/// Adds the parts of a condition that all have to hold.
-void add_parts(const Expr &e, std::vector<Expr> &out) {
-  const Logic *n = as<Logic>(e);
-  if (!n || !n->is_and) return out.push_back(e);
-  add_parts(n->a, out), add_parts(n->b, out);
 }
 
 /// Returns a condition on the first and the last iteration that a part of a condition holds in all of them;
@@ -38,9 +32,7 @@ Expr in_all_iterations(const Expr &part, const Sym &iter, const Expr &first, con
 Expr holds_in_all(const For &loop) {
   Expr last = add(loop.lo, const_int(static_cast<int64_t>(loop.how.unroll) - 1));
   Expr out = binary(BinOp::eq, sub(loop.hi, loop.lo), const_int(loop.how.unroll));
-  std::vector<Expr> parts;
-  add_parts(as<If>(loop.body)->cond, parts);
-  for (const Expr &part : parts) {
+  for (const auto &[part, holds] : condition_parts(as<If>(loop.body)->cond, true)) {
     Expr all = in_all_iterations(part, loop.iter, loop.lo, last);
     if (!all) return {};
     out = logic(true, out, all);
