@@ -8,6 +8,7 @@
 #include "analysis/access.h"
 #include "analysis/bounds.h"
 #include "analysis/init.h"
+#include "analysis/nest/trip_counts.h"
 #include "driver/loop_report.h"
 #include "driver/missed_optimizations.h"
 #include "driver/pipeline.h"
@@ -189,7 +190,11 @@ class Explainer {
     }
     if (copies && how.empty())
       how.emplace_back("unrolled"), why.push_back(cat(copies->how.unroll, " copies of its body"));
-    if (!is_left) how.emplace_back("written out");
+    // A loop is written out if its length is known; else another loop executes its iterations, too.
+    if (!is_left && constant_trips(loop))
+      how.emplace_back("written out");
+    else if (!is_left)
+      how.emplace_back("merged"), why.emplace_back("into the loop around it");
     if (how.empty()) how.emplace_back(kind_text(loop.kind));
     walk(schedule_.short_sums(), [&](const For &n, const Stmt &) {
       if (n.id == executor && n.kind == ForKind::vector && !lanes)

@@ -153,3 +153,14 @@ def test_divisions_of_iterators_round_down(device: Device) -> None:
         wanted = divided(x, m)
         for f, w in zip(found, wanted, strict=True):
             assert f.numpy().tobytes() == w.tobytes(), m
+
+
+def test_explain_tells_that_loops_are_merged() -> None:
+    kernel = kw.kernel(
+        "def f(a):\n    b = output_tensor(a.shape, a.dtype)\n    for i in range(a.shape[0]):\n"
+        "        for j in range(a.shape[1]):\n            for k in range(a.shape[2]):\n"
+        "                b[i, j, k] = a[i, j, k] * 2\n    return b\n"
+    )
+    told = str(kernel.explain("f32[:, :, :]", device="sm_90"))
+    assert "j in range(a.shape[1]): merged, into the loop around it\n" in told
+    assert "written out" not in told
