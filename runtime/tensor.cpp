@@ -95,15 +95,8 @@ Tensor Tensor::make(DType dtype, Extents shape, bool zeroed, Device device) {
 }
 
 void Tensor::set_zero() const {
-  ArrayView all{data(),
-                shape().data(),
-                strides().data(),
-                static_cast<int64_t>(item_size(dtype())),
-                dtype(),
-                static_cast<uint8_t>(rank()),
-                true};
   with_device_api(device().kind, [&](const DeviceApi &api) {
-    for_each_run(all, [&](void *first, size_t bytes) { api.zero(device(), first, bytes); });
+    for_each_run(array(), [&](void *first, size_t bytes) { api.zero(device(), first, bytes); });
   });
 }
 

@@ -1,6 +1,7 @@
 // Copies of tensors to another device.
 #include <cstring>
 
+#include "runtime/array_runs.h"
 #include "runtime/op_error.h"
 #include "runtime/tensor.h"
 
@@ -8,24 +9,15 @@ namespace kw {
 
 namespace {
 
-/// Copies elements of the host to row-major memory and returns the place behind the last one. `d`: the first
-/// dimension that is left; strides count elements.
-char *gather(const Tensor &from, size_t d, const char *at, char *to) {
-  size_t item = item_size(from.dtype());
-  if (d == from.rank()) {
-    std::memcpy(to, at, item);
-    return to + item;
-  }
-  for (int64_t i = 0; i < from.shape()[d]; ++i)
-    to = gather(from, d + 1, at + i * from.strides()[d] * static_cast<int64_t>(item), to);
-  return to;
-}
-
 /// Returns a tensor of the host as a row-major one.
 Tensor packed(const Tensor &t) {
   if (t.is_contiguous()) return t;
   Tensor out = Tensor::empty(t.dtype(), t.shape());
-  if (out.size()) gather(t, 0, static_cast<const char *>(t.data()), static_cast<char *>(out.data()));
+  auto *to = static_cast<char *>(out.data());
+  for_each_run(t.array(), [&](const void *first, size_t bytes) {
+    std::memcpy(to, first, bytes);
+    to += bytes;
+  });
   return out;
 }
 
