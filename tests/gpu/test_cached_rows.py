@@ -161,6 +161,22 @@ def stores_twice_under_a_condition(x):
     return y
 
 
+def reads_what_a_branch_stores(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        s = float32(0.0)
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] * 3
+            s += y[i, j]
+        for j in range(x.shape[1]):
+            t = x[i, j]
+            if t > 0:
+                y[i, j] = t - s
+                t = y[i, j] * 2
+            y[i, j] = t
+    return y
+
+
 def numbers(x):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
@@ -175,7 +191,7 @@ def numbers(x):
 
 
 CACHED = [softmax, by_a_local, read_twice, read_at_the_end, some_change, stores_twice]
-CACHED += [stores_twice_under_a_condition, numbers]
+CACHED += [stores_twice_under_a_condition, reads_what_a_branch_stores, numbers]
 OTHERS = [of_neighbours, in_part, normalised_in_place]
 
 

@@ -8,6 +8,7 @@
 #include "ir/equal.h"
 #include "ir/loops.h"
 #include "ir/match.h"
+#include "ir/walk.h"
 #include "support/diagnostic.h"
 
 namespace kw {
@@ -42,7 +43,6 @@ void CudaStatements::iteration(const Stmt &body, bool can_end) {
 }
 
 void CudaStatements::statement(const Stmt &s) {
-  if (copied_ahead_ && s.p == copied_ahead_.p) return;
   if (is_of_team() && team_->waits.before.count(s.p.get())) text_.line(team_->wait());
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n.sym, n.value); },
@@ -174,9 +174,10 @@ void CudaStatements::pipelined_loop(const For &n) {
   text_.line(cat("if (", turn, " < 0) continue;"));
   text_.line(cat("const i64 ", i, " = ", turn, ";"));
   take_stage();
-  Stmt outer = std::exchange(copied_ahead_, pipeline->copies);
-  in_braces(n.body);
-  copied_ahead_ = outer;
+  for_each_in_block(n.body, [&](const Stmt &s) {
+    if (s.p != pipeline->copies.p) statement(s);
+  });
+  text_.close();
   for (const auto &[buf, name] : whole) names_.set(buf->sym, name);
 }
 

@@ -89,7 +89,6 @@ class CudaStatements {
   const CudaTeam *team_ = nullptr;
   bool in_iteration_ = false;  ///< of a block loop
   bool copies_ahead_ = false;  ///< stores begin copies that threads wait for later
-  Stmt copied_ahead_;          ///< the copies of the present pipelined loop
   std::string number_, leave_ = "return;";
 };
 

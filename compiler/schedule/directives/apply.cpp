@@ -167,17 +167,12 @@ class Apply {
     changed.how.unroll = static_cast<uint32_t>(d.unroll);
     return {{loop_like(s, std::move(changed))}};
   }
-  template <class D>
-    requires std::is_same_v<D, Specialize> || std::is_same_v<D, ShortRows>
-  StatementList in_place_of(const Stmt &s, const D &d) const {
-    const For &inner = *nest_.loops[d.inner].loop;
-    if constexpr (std::is_same_v<D, ShortRows>) {
-      return {{with_short_rows(s, inner)}};
-    } else {
-      Expr few = binary(BinOp::lt, trips_of(loop()), const_int(d.below), s.loc());
-      if (d.from) few = logic(false, few, binary(BinOp::le, const_int(d.from), trips_of(inner)), s.loc());
-      return {{if_else(few, copy_of(s), s, s.loc())}};
-    }
+  StatementList in_place_of(const Stmt &s, const Specialize &d) const {
+    Expr few = binary(BinOp::lt, trips_of(loop()), const_int(d.below), s.loc());
+    if (d.from)
+      few = logic(false, few, binary(BinOp::le, const_int(d.from), trips_of(*nest_.loops[d.inner].loop)),
+                  s.loc());
+    return {{if_else(few, copy_of(s), s, s.loc())}};
   }
   StatementList in_place_of(const Stmt &s, const Stage &) const {
     const For outer = *as<For>(with_own(s, scalars_of_iterations()));
@@ -187,10 +182,11 @@ class Apply {
   }
   template <class D>
     requires((rewrites_for_gpu<D> && !std::is_same_v<D, Stage>) || std::is_same_v<D, Linearize> ||
-             std::is_same_v<D, CacheRow>)
+             std::is_same_v<D, CacheRow> || std::is_same_v<D, ShortRows>)
   StatementList in_place_of(const Stmt &s, const D &d) const {
     if constexpr (std::is_same_v<D, Linearize>)
       return {{with_linear_loop(s, {d.below, d.per_block, d.vector, d.unroll})}};
+    if constexpr (std::is_same_v<D, ShortRows>) return {{with_short_rows(s, *nest_.loops[d.inner].loop)}};
     if constexpr (std::is_same_v<D, CacheRow>)
       return {{with_cached_row(region_, s, *cacheable_row(loop(), d.buf))}};
     if constexpr (std::is_same_v<D, FoldFill>) return {{with_folded_fill(s, foldable_output(f_, s))}};

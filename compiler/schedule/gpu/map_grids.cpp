@@ -183,16 +183,24 @@ bool loads_columns_once(const Nest &nest, const std::vector<Sym> &loops) {
   return found && once;
 }
 
+/// Returns the first of these loops that runs over all of a row, whose trip count is its length; null if none
+/// does.
+Sym loop_over_row(const Nest &nest, const std::vector<Sym> &shared) {
+  auto found = std::find_if(shared.begin(), shared.end(), [&](const Sym &iter) {
+    return as_int(nest.loops[*find_loop(nest, iter)].loop->lo) == 0;
+  });
+  return found == shared.end() ? Sym() : *found;
+}
+
 /// Gives calls with short rows a copy of a launch in which each thread goes through a row, of which teams
 /// copy tiles. A warp would have no work for most of its threads.
 ///     for i: for j in (0, n): s += x[i, j]   →   if n < 64: tiles of 32 rows  else: for i: …
 void launch_short_rows(LoopNest &nest, const std::vector<Sym> &loops, const std::vector<Sym> &shared) {
   LoopNest trial = nest;
   auto number = [&](const Sym &iter) { return *find_loop(nest.nest(), iter); };
-  auto is_whole = [&](const Sym &iter) { return as_int(nest.nest().loops[number(iter)].loop->lo) == 0; };
-  auto row = std::find_if(shared.begin(), shared.end(), is_whole);
-  if (row == shared.end() || constant_trips(*nest.nest().loops[number(*row)].loop)) return;
-  if (!trial.try_apply(ShortRows{number(loops.front()), number(*row)}).ok()) return;
+  Sym row = loop_over_row(nest.nest(), shared);
+  if (!row || constant_trips(*nest.nest().loops[number(row)].loop)) return;
+  if (!trial.try_apply(ShortRows{number(loops.front()), number(row)}).ok()) return;
   // The copy comes first.
   std::vector<Sym> copies;
   for (const Sym &iter : loops) copies.push_back(trial.nest().loops[number(iter)].loop->iter);
@@ -254,11 +262,7 @@ bool launch_by_blocks(LoopNest &nest, const Sym &row, const std::vector<Sym> &sh
   std::vector<uint32_t> loops;
   uint32_t grid = number(row), shift = 0;
   auto most = most_trips(*nest.nest().loops[grid].loop);
-  // The length of a row is what a loop over all of it runs over.
-  auto whole = std::find_if(shared.begin(), shared.end(), [&](const Sym &iter) {
-    return as_int(nest.nest().loops[number(iter)].loop->lo) == 0;
-  });
-  const Sym &row_loop = whole == shared.end() ? shared.front() : *whole;
+  Sym whole = loop_over_row(nest.nest(), shared), row_loop = whole ? whole : shared.front();
   const For &inner = *nest.nest().loops[number(row_loop)].loop;
   auto length = constant_trips(inner);
   bool surely = (most && *most < static_cast<uint64_t>(many_rows)) ||

@@ -26,22 +26,6 @@ namespace {
 /// then has 56 of its 64 warps.
 constexpr int64_t most_bytes = 32 << 10;
 
-bool loads(const Expr &e, const Buf &b) {
-  bool found = false;
-  walk(e, [&](const Load &n, const Expr &) { found = found || n.buf == b; });
-  return found;
-}
-bool stores_to(const Stmt &s, const Buf &b) {
-  bool found = false;
-  walk(s, [&](const Store &n, const Stmt &) { found = found || n.buf == b; });
-  return found;
-}
-bool accesses(const Stmt &s, const Buf &b) {
-  bool found = stores_to(s, b);
-  for_each_evaluated(s, [&](const Expr &e) { found = found || loads(e, b); });
-  return found;
-}
-
 /// What a block loop does with the row, in the order of its statements.
 struct Use {
   bool is_straight = true;  ///< all accesses are at the one place of the iteration
@@ -68,19 +52,16 @@ Use use_of(const For &n, const Buf &b, std::vector<Expr> &place) {
       if (l.buf == b) at(l.index), out.loads = true;
     });
   });
-  bool is_first = true, has_stored = false;
+  out.stores_first = is_stored_first(n.body, b);
+  bool has_stored = false;
   for_each_in_block(n.body, [&](const Stmt &s) {
     const Store *store = as<Store>(s);
-    bool own = store && store->buf == b, reads = false;
-    if (as<Let>(s) || as<Alloc>(s))
-      for_each_expression(s, [&](const Expr &e) { reads = reads || loads(e, b); });
-    else
-      reads = own ? loads(store->value, b) : accesses(s, b);
-    if (is_first && own && !reads) out.stores_first = true;
-    is_first = is_first && !own && !reads;
-    out.loads_after = out.loads_after || (reads && has_stored);
-    has_stored = has_stored || own || (!as<Let>(s) && !as<Alloc>(s) && stores_to(s, b));
-    out.always_stores = out.always_stores || own;
+    bool holds_store = !as<Let>(s) && !as<Alloc>(s) && stores_to(s, b), reads = false;
+    for_each_own(s, [&](const Expr &e) { reads = reads || loads(e, b); });
+    // In a conditional that stores, the load may be the later one.
+    out.loads_after = out.loads_after || (reads && (has_stored || (holds_store && !store)));
+    has_stored = has_stored || holds_store;
+    out.always_stores = out.always_stores || (holds_store && store);
   });
   return out;
 }
@@ -166,10 +147,8 @@ std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf) {
   for_each_in_block(grid.body, [&](const Stmt &s) {
     const For *n = as<For>(s);
     if (!n || n->kind != ForKind::block) {
-      if (as<Let>(s) || as<Alloc>(s))
-        for_each_expression(s, [&](const Expr &e) { fits = fits && !loads(e, buf); });
-      else
-        fits = fits && !accesses(s, buf);
+      for_each_own(s, [&](const Expr &e) { fits = fits && !loads(e, buf); });
+      if (!as<Let>(s) && !as<Alloc>(s)) fits = fits && !stores_to(s, buf);
       return;
     }
     if (!accesses(n->body, buf)) return;

@@ -11,7 +11,7 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/launches/row_accesses.h"
+#include "schedule/tree/accesses.h"
 #include "schedule/tree/statement_list.h"
 
 namespace kw {
@@ -62,23 +62,14 @@ const Store *store_to(const Stmt &body, const Buf &output) {
   return found;
 }
 
-bool mentions_buffer(const Stmt &s, const Buf &b) {
-  bool found = store_to(s, b) != nullptr;
-  for_each_evaluated(s, [&](const Expr &root) {
-    walk(root, [&](const Load &n, const Expr &) { found = found || n.buf == b; });
-  });
-  return found;
-}
-
 /// Returns whether nothing before the nest accesses the output.
 bool comes_first(const Func &f, const Stmt &nest, const Buf &output) {
   bool first = true, before = true, found = false;
   for_each_in_block(f.body, [&](const Stmt &s) {
     if (s.p == nest.p) before = false, found = true;
-    // a name or an allocation goes on with the statements behind it
-    if (before && !as<Let>(s) && !as<Alloc>(s)) first = first && !mentions_buffer(s, output);
-    if (const Let *n = as<Let>(s); n && before)
-      walk(n->value, [&](const Load &l, const Expr &) { first = first && l.buf != output; });
+    if (!before) return;
+    for_each_own(s, [&](const Expr &e) { first = first && !loads(e, output); });
+    if (!as<Let>(s) && !as<Alloc>(s)) first = first && !stores_to(s, output);
   });
   return first && found;
 }
@@ -99,9 +90,7 @@ bool is_part(const std::vector<const For *> &loops, const Buf &output) {
   walk(loops.back()->body, [&](const Store &n, const Stmt &) {
     fits = fits && (n.buf != output || equal(n.index, first->index));
   });
-  for_each_evaluated(loops.back()->body, [&](const Expr &root) {
-    walk(root, [&](const Load &n, const Expr &) { fits = fits && n.buf != output; });
-  });
+  for_each_evaluated(loops.back()->body, [&](const Expr &e) { fits = fits && !loads(e, output); });
   return fits && !all;
 }
 

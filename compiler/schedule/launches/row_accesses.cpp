@@ -38,14 +38,13 @@ std::vector<RowAccess> row_accesses(const For &loop,
       [&](const Logic &l, const Expr &) { refuse(l.b); });
   // What an iteration has stored it need not find there.
   std::unordered_set<const BufNode *> stored;
-  auto loads = [&](const Expr &root) {
+  auto note_loads = [&](const Expr &root) {
     walk(root, [&](const Load &l, const Expr &) {
       note(l.buf, l.index, stored.count(l.buf.get()) ? nullptr : &RowAccess::is_loaded);
     });
   };
   for_each_in_block(loop.body, [&](const Stmt &s) {
-    bool goes_on = as<Let>(s) || as<Alloc>(s);  // with the statements behind it
-    goes_on ? for_each_expression(s, loads) : for_each_evaluated(s, loads);
+    for_each_own(s, note_loads);
     if (const Store *n = as<Store>(s)) stored.insert(n->buf.get());
   });
   std::erase_if(out, [&](const RowAccess &r) { return refused.count(r.buf.get()); });
@@ -53,11 +52,6 @@ std::vector<RowAccess> row_accesses(const For &loop,
 }
 
 bool can_copy_ahead(const RowAccess &r) { return r.is_loaded && item_size(r.buf->dtype) >= 4; }
-
-bool is_iterator(const Expr &e, const Sym &iter) {
-  const Ref *n = as<Ref>(e);
-  return n && n->sym == iter;
-}
 
 bool is_straight(const Stmt &s) {
   bool straight = true;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/node.h"
+#include "schedule/tree/accesses.h"
 
 namespace kw {
 
@@ -25,9 +26,6 @@ std::vector<RowAccess> row_accesses(const For &loop,
 /// Returns whether copies of what a loop loads can be under way while a thread goes on: of four bytes or
 /// more.
 bool can_copy_ahead(const RowAccess &r);
-
-/// Returns whether an expression is the iterator and nothing else.
-bool is_iterator(const Expr &e, const Sym &iter);
 
 /// Returns whether statements neither loop nor jump, check nothing and make no arrays.
 bool is_straight(const Stmt &s);

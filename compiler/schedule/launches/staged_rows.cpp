@@ -211,7 +211,7 @@ class RowBuilder {
     std::vector<Buf> own;
     std::vector<size_t> used;
     for (size_t c = 0; c < arrays_.size(); ++c) {
-      if (!mentions_cell(body, body_.cells()[c])) continue;
+      if (!accesses(body, body_.cells()[c])) continue;
       const Buf &cell = body_.cells()[c];
       used.push_back(c);
       own.push_back(make_buf(make_sym(SymKind::buffer, cell->dtype, cell->sym->name), {}, Space::registers));
@@ -222,7 +222,7 @@ class RowBuilder {
       named = let(body_.names()[n]->sym, body_.names()[n]->value, named, loc_);
     std::vector<Stmt> statements;
     for (size_t k = 0; k < used.size(); ++k)
-      if (!is_written_first(body, body_.cells()[used[k]]))
+      if (!is_stored_first(body, body_.cells()[used[k]]))
         statements.push_back(store(own[k], {}, load(arrays_[used[k]], {kw::ref(t)}), loc_));
     statements.push_back(copy_of(named, std::move(with)));
     for (size_t k = 0; k < used.size(); ++k)
@@ -232,29 +232,6 @@ class RowBuilder {
     out = if_else(binary(BinOp::lt, kw::ref(i), rows_.hi), std::move(out), {}, loc_);
     return block_loop(t, side, 0, rows_.id, let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_));
   }
-  /// Returns whether the first statement of a block that mentions a cell only stores to it.
-  static bool is_written_first(const Stmt &block, const Buf &cell) {
-    std::optional<bool> first;
-    for_each_in_block(block, [&](const Stmt &s) {
-      const Store *n = as<Store>(s);
-      bool goes_on = as<Let>(s) || as<Alloc>(s), reads = false;  // with the statements behind it
-      for_each_expression(s, [&](const Expr &e) {
-        walk(e, [&](const Load &l, const Expr &) { reads = reads || l.buf == cell; });
-      });
-      bool writes = n && n->buf == cell;
-      if (!first && (reads || writes || (!goes_on && mentions_cell(s, cell)))) first = writes && !reads;
-    });
-    return first.value_or(false);
-  }
-  static bool mentions_cell(const Stmt &s, const Buf &cell) {
-    bool found = false;
-    walk(s, [&](const Store &n, const Stmt &) { found = found || n.buf == cell; });
-    for_each_evaluated(s, [&](const Expr &root) {
-      walk(root, [&](const Load &n, const Expr &) { found = found || n.buf == cell; });
-    });
-    return found;
-  }
-
   /// for j0: copies in, 32 columns of each row, copies out
   Stmt columns(const Part &p) const {
     const For &n = *p.columns;

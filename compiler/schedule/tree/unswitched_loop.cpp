@@ -5,17 +5,13 @@
 #include "ir/build.h"
 #include "ir/match.h"
 #include "ir/walk.h"
+#include "schedule/tree/accesses.h"
 #include "schedule/tree/condition_parts.h"
 #include "transform/copy.h"
 
 namespace kw {
 
 namespace {
-
-bool is_iterator(const Expr &e, const Sym &iter) {
-  const Ref *n = as<Ref>(e);
-  return n && n->sym == iter;
-}
 
 /// Returns a condition on the first and the last iteration that a part of a condition holds in all of them;
 /// null if there is none.
