@@ -149,3 +149,10 @@ class Moved:
             if given is result:
                 return array
         return result.numpy() if isinstance(result, kw.Tensor) else result
+
+
+def bits(result: Any) -> Any:
+    """The bytes of an array or tensor, or of each of several results."""
+    if isinstance(result, tuple):
+        return tuple(map(bits, result))
+    return (result.numpy() if isinstance(result, kw.Tensor) else result).tobytes()

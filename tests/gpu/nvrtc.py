@@ -95,6 +95,12 @@ def compile_text(text: str, arch: str) -> Compiled:
     return Compiled(*json.loads(worker.stdout.readline()))
 
 
+def expect_accepted(text: str, arch: str) -> None:
+    """Compiles a text, and expects that no register spills."""
+    made = compile_text(text, arch)
+    assert made.code == 0 and "0 bytes spill" in made.log, made.log
+
+
 def main() -> None:
     found = path()
     nvrtc = ctypes.CDLL(found) if found else None
