@@ -1,6 +1,6 @@
 # Everything is reached from here: make demo, make test. Set-up happens by itself (third_party/install.sh).
 PY := .venv/bin/python
-CMAKE_FLAGS := -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY) -DKW_WERROR=ON
+CMAKE_FLAGS = -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PY) -DKW_WERROR=ON -DKW_UNITY=$(or $(UNITY),OFF)
 ASAN_RUN = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 BUILD := $(PY) third_party/cmake/run_ninja.py
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
@@ -114,6 +114,8 @@ format: setup
 lint: setup
 	@$(PYTEST) tests/lint
 
+# whole builds, of which no file changes
+ci: UNITY = ON
 ci: test asan
 
 wheel: build

@@ -12,12 +12,6 @@ namespace kw {
 
 namespace {
 
-/// Returns a word in which all bits of the type's values are set.
-uint64_t mask_of(DType t) {
-  uint32_t width = bit_width(t);
-  return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
-}
-
 /// Returns the bits of the 16-bit float with `exponent_bits` and `mantissa_bits` nearest to v (ties to even).
 /// NaNs become quiet and keep the leading bits of their payload, as all machines convert them.
 uint64_t narrow(double v, int exponent_bits, int mantissa_bits) {

@@ -18,7 +18,7 @@ void peel_and_unroll(LoopNest &nest) {
   if (peel_boundaries(nest)) unroll_small_loops(nest);
 }
 
-constexpr ScheduleStep steps[] = {
+constexpr ScheduleStep cpu_table[] = {
     {"distribute_reductions", for_any<distribute_reductions>},
     {"split_index_sets", for_any<split_index_sets>},
     {"fuse_loops", for_any<fuse_loops>},
@@ -36,14 +36,14 @@ constexpr ScheduleStep steps[] = {
     {"plan_loops", plan_loops, false},
 };
 constexpr size_t steps_of_a_version = 11;  // the steps before version_short_sums
-static_assert(steps[steps_of_a_version].run == version_short_sums);
+static_assert(cpu_table[steps_of_a_version].run == version_short_sums);
 
 /// Schedules a version for calls with short sums, and keeps it if more of it is vectorized.
 void version_short_sums(LoopNest &nest, const Target &target) {
   std::optional<ShortSums> version = short_sums(nest.original());
   if (!version) return;
   // The steps after this one rewrite both versions in one nest.
-  std::span<const ScheduleStep> list = std::span(steps).first(steps_of_a_version);
+  std::span<const ScheduleStep> list = std::span(cpu_table).first(steps_of_a_version);
   Schedule scheduled = run_schedule(version->func, target, list, nest.is_recording());
   if (!vectorizes_more(scheduled.func, nest.func())) return;
   nest.add_version(with_short_sums(nest.func(), version->condition, scheduled.func),
@@ -52,6 +52,6 @@ void version_short_sums(LoopNest &nest, const Target &target) {
 
 }  // namespace
 
-std::span<const ScheduleStep> cpu_steps() { return steps; }
+std::span<const ScheduleStep> cpu_steps() { return cpu_table; }
 
 }  // namespace kw

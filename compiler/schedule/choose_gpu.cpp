@@ -9,7 +9,7 @@ namespace kw {
 
 namespace {
 
-constexpr ScheduleStep steps[] = {
+constexpr ScheduleStep gpu_table[] = {
     {"fuse_loops", for_any<fuse_loops>},
     {"unroll_small_loops", for_any<unroll_small_loops>},
     {"permute_loops", for_any<permute_loops>},
@@ -28,6 +28,6 @@ constexpr ScheduleStep steps[] = {
 
 }  // namespace
 
-std::span<const ScheduleStep> gpu_steps() { return steps; }
+std::span<const ScheduleStep> gpu_steps() { return gpu_table; }
 
 }  // namespace kw

@@ -1,9 +1,11 @@
-// Repeats write(2) until nothing is left.
+// Repeats write(2) until nothing is left; reads by a stream.
 #include "support/files.h"
 
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 
 namespace kw {
 
@@ -15,6 +17,11 @@ bool write_all(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(n));
   }
   return true;
+}
+
+std::string read_file(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace kw

@@ -14,14 +14,14 @@ namespace kw {
 namespace {
 
 /// A set of cells of one batch, one bit each.
-using Cells = uint64_t;
-constexpr Cells none = 0, all = ~Cells{0};
+using CellBits = uint64_t;
+constexpr CellBits none = 0, all = ~CellBits{0};
 constexpr size_t batch_size = 64;
 
 /// The cells whose value from before a statement may be read. `reads`: inside the statement. The other
 /// fields: after it, if control leaves the statement in that way.
 struct Flow {
-  Cells reads = none, next = all, breaks = none, continues = none;
+  CellBits reads = none, next = all, breaks = none, continues = none;
 };
 
 /// Returns the flow of `first`, then `second`. Values that `first` does not overwrite reach `second`.
@@ -37,9 +37,9 @@ Flow either(const Flow &a, const Flow &b) {
 
 /// The cells whose values may be read later: in the next statement, after the loop, or at the loop's head.
 struct Live {
-  Cells next = none, behind_loop = none, at_head = none;
+  CellBits next = none, behind_loop = none, at_head = none;
 
-  Cells before(const Flow &f) const {
+  CellBits before(const Flow &f) const {
     return f.reads | (f.next & next) | (f.breaks & behind_loop) | (f.continues & at_head);
   }
 };
@@ -49,7 +49,7 @@ struct Live {
 class CellFlow {
  public:
   explicit CellFlow(const std::vector<Buf> &cells) {
-    for (size_t i = 0; i < cells.size(); ++i) bits_[cells[i].get()] = Cells{1} << i;
+    for (size_t i = 0; i < cells.size(); ++i) bits_[cells[i].get()] = CellBits{1} << i;
   }
 
   /// Calls `found` for each loop with the enclosing cells that carry no value out of an iteration.
@@ -62,7 +62,7 @@ class CellFlow {
   template <class F>
   /// Visits the loops of a statement. `declared`: the cells whose Alloc encloses it; `after`: the cells live
   /// after it.
-  void in(const Stmt &root, Cells declared, Live after, const F &found) {
+  void in(const Stmt &root, CellBits declared, Live after, const F &found) {
     for (const Stmt *s = &root; s; s = next_in_block(*s->p)) {
       if (const Seq *list = as<Seq>(*s)) {
         Live live = after;
@@ -75,7 +75,7 @@ class CellFlow {
         if (n->no) in(n->no, declared, after, found);
       } else if (const Alloc *cell = as<Alloc>(*s)) {
         // a cell does not exist after the scope of its Alloc, so it is live at no exit of the scope
-        Cells others = ~bit(cell->buf);
+        CellBits others = ~bit(cell->buf);
         declared |= ~others;
         after = {after.next & others, after.behind_loop & others, after.at_head & others};
       } else if (const For *loop = as<For>(*s)) {
@@ -89,10 +89,10 @@ class CellFlow {
   template <class F>
   /// Visits one loop. A cell is live at the head of a loop if an iteration, or code after the loop, may read
   /// the value from before. All other declared cells carry no value out of an iteration.
-  void in_loop(const Stmt &loop, const Stmt &body, Cells read_at_head, Cells declared, Cells read_behind,
-               const F &found) {
-    Cells at_head = read_at_head | read_behind;
-    if (Cells own = declared & ~at_head) found(loop, own);
+  void in_loop(const Stmt &loop, const Stmt &body, CellBits read_at_head, CellBits declared,
+               CellBits read_behind, const F &found) {
+    CellBits at_head = read_at_head | read_behind;
+    if (CellBits own = declared & ~at_head) found(loop, own);
     in(body, declared, {at_head, read_behind, at_head}, found);
   }
 
@@ -136,17 +136,17 @@ class CellFlow {
     return own;
   }
 
-  Cells bit(const Buf &b) const {
+  CellBits bit(const Buf &b) const {
     auto found = bits_.find(b.get());
     return found == bits_.end() ? none : found->second;
   }
-  Cells reads(const Expr &e) const {
-    Cells found = none;
+  CellBits reads(const Expr &e) const {
+    CellBits found = none;
     walk(e, [&](const Load &n, const Expr &) { found |= bit(n.buf); });
     return found;
   }
 
-  std::unordered_map<const BufNode *, Cells> bits_;
+  std::unordered_map<const BufNode *, CellBits> bits_;
   std::unordered_map<const StmtNode *, Flow> flows_;
 };
 
@@ -246,7 +246,7 @@ std::unordered_map<const StmtNode *, std::vector<Buf>> private_cells(const Func 
     std::vector<Buf> batch(
         cells.begin() + static_cast<std::ptrdiff_t>(begin),
         cells.begin() + static_cast<std::ptrdiff_t>(std::min(begin + batch_size, cells.size())));
-    CellFlow(batch).for_each_loop(f.body, [&](const Stmt &loop, Cells own) {
+    CellFlow(batch).for_each_loop(f.body, [&](const Stmt &loop, CellBits own) {
       for (size_t i = 0; i < batch.size(); ++i)
         if (own >> i & 1) out[loop.p.get()].push_back(batch[i]);
     });

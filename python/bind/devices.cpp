@@ -130,15 +130,15 @@ PyObject *set_folders(PyObject *, PyObject *folders) {
   });
 }
 
-PyMethodDef functions[] = {{"cuda_why", cuda_why, METH_NOARGS, nullptr},
-                           {"cuda_device_count", cuda_device_count, METH_NOARGS, nullptr},
-                           {"cuda_describe", cuda_describe, METH_O, nullptr},
-                           {"cuda_synchronize", cuda_synchronize, METH_O, nullptr},
-                           {"cuda_set_stream", cuda_set_stream, METH_VARARGS, nullptr},
-                           {"cuda_memory", cuda_memory, METH_O, nullptr},
-                           {"cuda_trim", cuda_trim, METH_O, nullptr},
-                           {"set_package_folders", set_folders, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef device_functions[] = {{"cuda_why", cuda_why, METH_NOARGS, nullptr},
+                                  {"cuda_device_count", cuda_device_count, METH_NOARGS, nullptr},
+                                  {"cuda_describe", cuda_describe, METH_O, nullptr},
+                                  {"cuda_synchronize", cuda_synchronize, METH_O, nullptr},
+                                  {"cuda_set_stream", cuda_set_stream, METH_VARARGS, nullptr},
+                                  {"cuda_memory", cuda_memory, METH_O, nullptr},
+                                  {"cuda_trim", cuda_trim, METH_O, nullptr},
+                                  {"set_package_folders", set_folders, METH_O, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -146,7 +146,7 @@ bool add_device_functions(PyObject *module) {
   set_interrupt_look(look_for_signals);
   set_memory_request(ask_for_memory);
   Py_AtExit(tell_unseen_faults);  // after all code of Python
-  return PyModule_AddFunctions(module, functions) == 0;
+  return PyModule_AddFunctions(module, device_functions) == 0;
 }
 
 }  // namespace kw

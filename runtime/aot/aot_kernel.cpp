@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "runtime/aot/aot_extra.h"
 #include "runtime/op_error.h"
+#include "support/files.h"
 #include "support/fork_mutex.h"
 #include "support/text.h"
 
@@ -207,12 +206,6 @@ AotAttrSource source_of(AotKernel::State &state) {
 }
 
 }  // namespace
-
-/// Returns the bytes of a file; "" if it cannot be read.
-static std::string read_file(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 AotKernel::AotKernel(std::string_view image, std::string path, std::string name, Attrs attrs)
     : state_(std::make_unique<State>()) {

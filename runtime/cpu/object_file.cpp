@@ -25,7 +25,7 @@ void write_at(std::string &bytes, uint64_t at, const T &v) {
 }
 
 template <class T>
-void append(std::string &bytes, const T &v) {
+void append_record(std::string &bytes, const T &v) {
   bytes.append(reinterpret_cast<const char *>(&v), sizeof(T));
 }
 
@@ -121,11 +121,11 @@ std::string data_object(std::string_view symbol, std::string_view bytes, std::st
   out.append(bytes);
   out.resize((out.size() + 7) / 8 * 8, '\0');
   uint64_t symbols_at = out.size();
-  append(out, Elf64_Sym{});
+  append_record(out, Elf64_Sym{});
   Elf64_Sym data{};
   data.st_name = 1, data.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
   data.st_shndx = 1, data.st_size = bytes.size();
-  append(out, data);
+  append_record(out, data);
   std::string names = '\0' + std::string(symbol) + '\0';
   uint64_t names_at = out.size();
   out += names;
@@ -135,16 +135,16 @@ std::string data_object(std::string_view symbol, std::string_view bytes, std::st
   out.resize((out.size() + 7) / 8 * 8, '\0');
   header.e_shoff = out.size();
   header.e_shnum = 6, header.e_shstrndx = 4;
-  append(out, Elf64_Shdr{});
+  append_record(out, Elf64_Shdr{});
   Elf64_Shdr rodata = section(1, SHT_PROGBITS, sizeof header, bytes.size(), 64);
   rodata.sh_flags = SHF_ALLOC;
-  append(out, rodata);
+  append_record(out, rodata);
   Elf64_Shdr symtab = section(9, SHT_SYMTAB, symbols_at, 2 * sizeof(Elf64_Sym), 8);
   symtab.sh_link = 3, symtab.sh_info = 1, symtab.sh_entsize = sizeof(Elf64_Sym);
-  append(out, symtab);
-  append(out, section(17, SHT_STRTAB, names_at, names.size(), 1));
-  append(out, section(25, SHT_STRTAB, section_names_at, section_names.size(), 1));
-  append(out, section(35, SHT_PROGBITS, sizeof header, 0, 1));
+  append_record(out, symtab);
+  append_record(out, section(17, SHT_STRTAB, names_at, names.size(), 1));
+  append_record(out, section(25, SHT_STRTAB, section_names_at, section_names.size(), 1));
+  append_record(out, section(35, SHT_PROGBITS, sizeof header, 0, 1));
   write_at(out, 0, header);
   return out;
 }

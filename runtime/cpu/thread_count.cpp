@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/memory/control_groups.h"
+#include "support/files.h"
 #include "support/text.h"
 
 namespace kw {

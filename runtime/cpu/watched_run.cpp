@@ -21,8 +21,8 @@ namespace kw {
 
 namespace {
 
-constexpr auto worker_spin = std::chrono::microseconds(100);  ///< idle time before the thread sleeps
-constexpr auto caller_spin = std::chrono::microseconds(4);    ///< before the caller sleeps too
+constexpr auto thread_spin = std::chrono::microseconds(100);  ///< idle time before the thread sleeps
+constexpr auto waiter_spin = std::chrono::microseconds(4);    ///< before the caller sleeps too
 constexpr uint32_t look_again = 64;                           ///< calls after which a caller spins anyway
 
 /// Work for another thread, and the float control of the thread that asks for it.
@@ -90,7 +90,7 @@ bool WatchedThread::run(const Job &job, std::chrono::milliseconds interval,
   // on a shared core the caller sleeps at once; now and then it spins, to test whether the threads still
   // share it
   bool spins = !crowded_.load(std::memory_order_relaxed) || ++calls_ % look_again == 0;
-  if (!spins || !spin_until(caller_spin, has_ended, [] {})) {
+  if (!spins || !spin_until(waiter_spin, has_ended, [] {})) {
     std::unique_lock lock(bell_->mutex);
     caller_sleeps_.store(true, std::memory_order_seq_cst);
     while (!bell_->rung.wait_for(lock, interval, has_ended)) {
@@ -109,7 +109,7 @@ void WatchedThread::work() noexcept {
   for (;;) {
     auto has_work = [&] { return state_.load(std::memory_order_acquire) == given; };
     if (crowded_.load(std::memory_order_relaxed)) sleep();
-    while (!spin_until(worker_spin, has_work, [] {})) sleep();
+    while (!spin_until(thread_spin, has_work, [] {})) sleep();
     job_.run();
     WakeEvent *bell = bell_;
     state_.store(ended, std::memory_order_seq_cst);

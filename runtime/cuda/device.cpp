@@ -21,7 +21,7 @@ namespace kw {
 namespace {
 
 constexpr int oldest_capability = 80;  // texts use cp.async and cvt of bfloat16, which begin there
-constexpr auto look_interval = std::chrono::milliseconds(50);
+constexpr auto signal_interval = std::chrono::milliseconds(50);
 
 /// Returns whether a context is lost after this result.
 bool is_sticky(CuResult r) {
@@ -146,7 +146,7 @@ bool CudaDevice::wait(CuStream stream, const WaitLook &look) {
       break;
     }
     auto now = std::chrono::steady_clock::now();
-    if (now - looked >= look_interval) {
+    if (now - looked >= signal_interval) {
       looked = now;
       if (!stopped && look()) {
         stopped = true;

@@ -25,7 +25,7 @@ struct Span {
 };
 
 /// Bytes that one or several arrays share, and their copy.
-struct Region {
+struct SharedBytes {
   CuPointer begin = 0, end = 0;
   bool is_read = false, is_written = false;
   std::unique_ptr<void, void (*)(void *)> copy{nullptr, release_buffer};
@@ -80,23 +80,23 @@ class Spans {
 };
 
 /// Returns regions that share no bytes, by their addresses.
-std::vector<Region> regions_of(const std::vector<Span> &spans) {
+std::vector<SharedBytes> regions_of(const std::vector<Span> &spans) {
   std::vector<Span> sorted;
   for (const Span &s : spans)
     if (s.bytes) sorted.push_back(s);
   std::sort(sorted.begin(), sorted.end(), [](const Span &a, const Span &b) { return a.begin < b.begin; });
-  std::vector<Region> out;
+  std::vector<SharedBytes> out;
   for (const Span &s : sorted) {
     if (out.empty() || s.begin >= out.back().end) out.push_back({s.begin, s.begin, false, false});
-    Region &r = out.back();
+    SharedBytes &r = out.back();
     r.end = std::max(r.end, s.begin + s.bytes);
     r.is_read |= s.is_read, r.is_written |= s.is_written;
   }
   return out;
 }
 
-void *in_copy(const Span &s, CuPointer place, const std::vector<Region> &regions) {
-  for (const Region &r : regions)
+void *in_copy(const Span &s, CuPointer place, const std::vector<SharedBytes> &regions) {
+  for (const SharedBytes &r : regions)
     if (s.bytes && place >= r.begin && place < r.end)
       return static_cast<char *>(r.copy.get()) + (place - r.begin);
   return nullptr;
@@ -123,10 +123,10 @@ RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const Call
                       const volatile uint32_t *cancel) {
   const CudaDriver &driver = device.driver();
   Spans spans(kernel, words);
-  std::vector<Region> regions = regions_of(spans.all());
+  std::vector<SharedBytes> regions = regions_of(spans.all());
   RunResult out;
   size_t bytes = 0;
-  for (Region &r : regions) {
+  for (SharedBytes &r : regions) {
     size_t size = r.end - r.begin;
     bytes += size;
     r.copy.reset(allocate_buffer(size, false));
@@ -151,7 +151,7 @@ RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const Call
   on_host.data = data.data();
   on_host.device = {};
   out = run_here(kernel, on_host, cancel);
-  for (const Region &r : regions)
+  for (const SharedBytes &r : regions)
     if (r.is_written)
       device.check(driver.cuMemcpyHtoDAsync_v2(r.begin, r.copy.get(), r.end - r.begin, stream),
                    "cuMemcpyHtoDAsync");

@@ -18,7 +18,7 @@ std::string_view c_type(DType t) { return c_types[static_cast<size_t>(t)]; }
 
 /// The most bytes of stack that a call needs beside the frames of the kernel: ExportedCall holds tables for
 /// all arguments that a kernel can have.
-constexpr size_t stack_of_calls = 64 << 10;
+constexpr size_t stack_of_exported_calls = 64 << 10;
 
 /// One row of the C interface: an argument, used by the kernel or not, or an output.
 struct CPosition {
@@ -221,7 +221,7 @@ std::string c_header(const KernelToExport &k) {
       {"$header", k.header},
       {"$kernel", k.main.name},
       {"$library", k.library},
-      {"$stack", cat((k.stack_bytes + stack_of_calls) >> 10)},
+      {"$stack", cat((k.stack_bytes + stack_of_exported_calls) >> 10)},
       {"$class", std::string(k.target.machine().name)},
       {"$table", table},
       {"$guard", cat("KW_", upper(k.header))},

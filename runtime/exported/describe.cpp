@@ -15,9 +15,9 @@ namespace kw {
 namespace {
 
 /// Bytes that grow; places in them are counted from their beginning.
-class Block {
+class GrowingBytes {
  public:
-  explicit Block(size_t bytes) : bytes_(bytes, '\0') {}
+  explicit GrowingBytes(size_t bytes) : bytes_(bytes, '\0') {}
 
   /// Appends bytes at the next multiple of `align` and returns their place.
   uint64_t add(std::string_view bytes, size_t align) {
@@ -56,7 +56,7 @@ std::string placed_pattern(const SiteRecord &s, std::span<const TextPlace> place
   return cat(file, ":", place.first_line + static_cast<uint32_t>(s.line), ": ", message);
 }
 
-ExportedBody describe_body(const Artifact &a, std::span<const TextPlace> places, Block &block) {
+ExportedBody describe_body(const Artifact &a, std::span<const TextPlace> places, GrowingBytes &block) {
   std::vector<uint32_t> patterns;
   for (const SiteRecord &s : a.sites)
     patterns.push_back(block.add_text(expand_marks(placed_pattern(s, places), places, s.text)));
@@ -104,7 +104,7 @@ std::vector<uint32_t> outputs_in_order(const Artifact &a) {
 }
 
 std::string describe(const KernelToExport &k) {
-  Block block(sizeof(Exported));
+  GrowingBytes block(sizeof(Exported));
   Exported out{};
   std::vector<uint32_t> outputs = outputs_in_order(k.main);
   std::vector<ExportedParam> params;

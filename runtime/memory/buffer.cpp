@@ -34,11 +34,12 @@ PoolLimits limits_of_machine() {
 }
 
 /// Returns the process's pool. It is never destroyed, because buffers are released until the process ends.
-BufferPool &pool() {
+BufferPool &buffer_pool() {
   alignas(BufferPool) static char memory[sizeof(BufferPool)];
   static BufferPool &instance = *[] {
     auto *made = new (memory) BufferPool({unquestioned, unquestioned}, limits_of_machine);
-    pthread_atfork([] { pool().before_fork(); }, [] { pool().after_fork(); }, [] { pool().after_fork(); });
+    pthread_atfork([] { buffer_pool().before_fork(); }, [] { buffer_pool().after_fork(); },
+                   [] { buffer_pool().after_fork(); });
     return made;
   }();
   return instance;
@@ -82,7 +83,7 @@ void *open(Block *block, size_t bytes, bool clear) {
 /// Makes a small block. If there is no memory, it frees the blocks of the pool and retries once.
 Block *make_small(uint32_t size_class) {
   Block *made = make_block(size_class);
-  return made || !pool().give_back() ? made : make_block(size_class);
+  return made || !buffer_pool().give_back() ? made : make_block(size_class);
 }
 
 /// Releases a block that no list of the thread takes. The first such call starts the lists.
@@ -92,7 +93,7 @@ void release_unlisted(Block *block) {
   if (block->size_class < small_classes)
     free_block(block);
   else
-    pool().keep(block);
+    buffer_pool().keep(block);
 }
 
 }  // namespace
@@ -111,7 +112,7 @@ void *allocate_buffer(size_t bytes, bool zeroed) noexcept {
   }
   if (size_class >= size_classes) return nullptr;
   bool is_zero = false;
-  Block *block = pool().take(size_class, is_zero);
+  Block *block = buffer_pool().take(size_class, is_zero);
   return open(block, bytes, zeroed && !is_zero);
 }
 
@@ -144,8 +145,8 @@ void *resize_buffer(void *data, size_t bytes) noexcept {
   return made;
 }
 
-size_t kept_buffer_bytes() { return pool().kept_bytes(); }
+size_t kept_buffer_bytes() { return buffer_pool().kept_bytes(); }
 
-void give_back_buffers() { pool().give_back(); }
+void give_back_buffers() { buffer_pool().give_back(); }
 
 }  // namespace kw

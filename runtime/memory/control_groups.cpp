@@ -2,9 +2,8 @@
 #include "runtime/memory/control_groups.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
+#include "support/files.h"
 #include "support/text.h"
 
 namespace kw {
@@ -25,11 +24,6 @@ void outwards(const std::string &mount, std::string path, bool second_version, c
 }
 
 }  // namespace
-
-std::string read_file(const std::string &path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 void for_each_control_group(const std::string &root, std::string_view controller, const Visit &visit) {
   std::string groups = read_file(root + "/proc/self/cgroup"), top = root + "/sys/fs/cgroup";

@@ -14,7 +14,4 @@ namespace kw {
 void for_each_control_group(const std::string &root, std::string_view controller,
                             const std::function<void(const std::string &folder, bool second_version)> &visit);
 
-/// Returns the whole text of a file; "" if it cannot be read.
-std::string read_file(const std::string &path);
-
 }  // namespace kw

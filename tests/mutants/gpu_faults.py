@@ -99,15 +99,15 @@ GPU = [
     Fault(
         "one_row_for_all_warps",
         "compiler/schedule/launches/cached_row.cpp",
-        "most_bytes / per_block / ",
-        "most_bytes / ",
+        "most_row_bytes / per_block / ",
+        "most_row_bytes / ",
         "the shared memory that the rows of a block need",
     ),
     Fault(
         "columns_in_one_bank",
         "compiler/schedule/launches/staged_rows.cpp",
-        "path == ThreadPath::rows ? side + 1 : side",
-        "path == ThreadPath::rows ? side : side",
+        "path == ThreadPath::rows ? tile_side + 1 : tile_side",
+        "path == ThreadPath::rows ? tile_side : tile_side",
         "threads that go through rows of a tile read one bank of shared memory",
     ),
     Fault(

@@ -7,12 +7,6 @@ namespace {
 
 uint32_t width_of(DType t) { return t == DType::b1 ? 1 : 8 * item_size(t); }
 
-/// Returns a word in which all bits of the type's values are set.
-uint64_t mask_of(DType t) {
-  uint32_t width = width_of(t);
-  return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
-}
-
 /// Rounds toward negative infinity, as Python does. Handles a divisor of -1 separately: INT64_MIN / -1 traps.
 int64_t floor_div(int64_t a, int64_t b) {
   if (b == 0) return 0;
@@ -56,6 +50,11 @@ Value apply_bool(BinOp op, const Value &a, const Value &b) {
 }
 
 }  // namespace
+
+uint64_t mask_of(DType t) {
+  uint32_t width = width_of(t);
+  return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
+}
 
 bool is_integer_op(BinOp op, DType t) {
   if (op == BinOp::true_div) return false;

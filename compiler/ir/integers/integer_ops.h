@@ -9,6 +9,9 @@ namespace kw {
 /// Returns whether `op` is defined on operands of type `t`, an integer type or bool.
 bool is_integer_op(BinOp op, DType t);
 
+/// Returns a word in which all bits of the type's values are set.
+uint64_t mask_of(DType t);
+
 /// Wraps to the width of an integer type; to bool, `v != 0`.
 Value wrap_integer(DType t, int64_t v);
 

@@ -231,7 +231,7 @@ uint32_t count_loops(const Nest &nest, uint32_t loop) {
 constexpr int64_t long_row = 4 * block_team_threads;
 /// Iterations whose loads a thread waits for at once. Chosen: with those of 2,048 threads, 32 KB are under
 /// way for each multiprocessor, and latency times bandwidth of an H100 is 11 KB.
-constexpr int64_t loads_at_once = 4;
+constexpr int64_t team_loads_at_once = 4;
 
 /// Lets threads share a loop. Iterations that load more are written out once.
 void share(LoopNest &nest, uint32_t loop, int64_t threads) {
@@ -240,8 +240,8 @@ void share(LoopNest &nest, uint32_t loop, int64_t threads) {
   for_each_evaluated(n.body, [&](const Expr &e) {
     walk(e, [&](const Load &l, const Expr &) { loads += l.buf->rank() > 0; });
   });
-  bool unrolls = is_short_on_gpu(n) && loads <= loads_at_once;
-  nest.try_apply(Team{loop, threads, unrolls ? loads_at_once : 0});
+  bool unrolls = is_short_on_gpu(n) && loads <= team_loads_at_once;
+  nest.try_apply(Team{loop, threads, unrolls ? team_loads_at_once : 0});
 }
 
 /// Launches one loop with a block for each of its iterations, whose threads share these loops.

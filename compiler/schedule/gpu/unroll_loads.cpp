@@ -13,7 +13,7 @@ namespace {
 
 /// Iterations whose loads a thread waits for at once. Chosen: each thread of a full multiprocessor then has
 /// 32 bytes under way, and latency times bandwidth of an H100 is 11 KB for each of them.
-constexpr int64_t loads_at_once = 8;
+constexpr int64_t iterations_at_once = 8;
 constexpr int most_operations = 24;  // of an iteration; a copy of a larger one gains little. Chosen
 
 /// Returns whether iterations are short, in source order, and load what their number says: the loads then
@@ -33,7 +33,7 @@ bool loads_ahead(const For &n) {
       [&](const Load &l, const Expr &) { loads = loads || (l.buf->rank() && mentions(l.index, n.iter)); },
       [&](const Binary &, const Expr &) { ++operations; }, [&](const Call &, const Expr &) { ++operations; });
   auto trips = most_trips(n);
-  bool is_long = !trips || *trips > static_cast<uint64_t>(loads_at_once);
+  bool is_long = !trips || *trips > static_cast<uint64_t>(iterations_at_once);
   return fits && loads && is_long && operations <= most_operations;
 }
 
@@ -57,7 +57,7 @@ void unroll_loads(LoopNest &nest, const Target &) {
   for (uint32_t l = 0; l < loops.size(); ++l)
     if (loops[l].loop && loads_ahead(*loops[l].loop) && is_of_a_thread(nest.nest(), l))
       chosen.push_back(loops[l].loop->iter);
-  for (const Sym &iter : chosen) nest.try_apply(Unroll{*find_loop(nest.nest(), iter), loads_at_once});
+  for (const Sym &iter : chosen) nest.try_apply(Unroll{*find_loop(nest.nest(), iter), iterations_at_once});
 }
 
 }  // namespace kw

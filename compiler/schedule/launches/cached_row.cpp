@@ -24,7 +24,7 @@ namespace {
 
 /// Bytes of the rows of a block. Chosen: seven blocks of 256 threads fit a multiprocessor of 228 KB, which
 /// then has 56 of its 64 warps.
-constexpr int64_t most_bytes = 32 << 10;
+constexpr int64_t most_row_bytes = 32 << 10;
 
 /// What a block loop does with the row, in the order of its statements.
 struct Use {
@@ -163,7 +163,7 @@ std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf) {
   });
   if (!fits || !is_read) return {};
   int64_t per_block = std::max<int64_t>(1, grid.how.per_block);
-  out.elements = most_bytes / per_block / static_cast<int64_t>(item_size(buf->dtype));
+  out.elements = most_row_bytes / per_block / static_cast<int64_t>(item_size(buf->dtype));
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "ir/walk.h"
 #include "schedule/launches/flat_loops.h"
 #include "schedule/launches/rfactor.h"
+#include "schedule/launches/staging.h"
 #include "transform/copy.h"
 
 namespace kw {
@@ -20,11 +21,9 @@ namespace {
 
 /// Bytes of the copy of a block. Chosen: six blocks fit a multiprocessor of 228 KB, which have 48 of its 64
 /// warps.
-constexpr int64_t most_bytes = 32 << 10;
+constexpr int64_t most_bin_bytes = 32 << 10;
 /// Iterations of a block, which pay for its copy: 64 for each thread. Chosen.
 constexpr int64_t iterations_of_block = block_team_threads * 64;
-
-Sym iterator(const char *name) { return make_sym(SymKind::iter, DType::i64, name); }
 
 /// Returns the operation that a loop accumulates by; nothing if there are several.
 std::optional<BinOp> operation_of(const For &loop, const Buf &buf) {
@@ -40,9 +39,9 @@ std::optional<BinOp> operation_of(const For &loop, const Buf &buf) {
   return is_one ? out : std::nullopt;
 }
 
-class PrivateBins {
+class PrivateBinsNest {
  public:
-  PrivateBins(const std::vector<const For *> &loops, const Buf &buf, const Loc &loc)
+  PrivateBinsNest(const std::vector<const For *> &loops, const Buf &buf, const Loc &loc)
       : loops_(loops), buf_(buf), loc_(loc), op_(*operation_of(*loops.front(), buf)) {
     DType t = buf->dtype;
     own_ = make_buf(make_sym(SymKind::buffer, t, buf->sym->name + "_own"), {const_int(most())}, Space::stack);
@@ -50,7 +49,7 @@ class PrivateBins {
   }
 
   Stmt run() const {
-    Sym b = iterator("b");
+    Sym b = new_iterator("b");
     Expr count = iterations_of(loops_), first = mul(kw::ref(b), const_int(iterations_of_block));
     Expr end = binary(BinOp::min, count, add(first, const_int(iterations_of_block)));
     Stmt body = alloc(own_, Fill::none, seq({clear(), accumulate(first, end), merge()}, loc_), loc_);
@@ -64,7 +63,7 @@ class PrivateBins {
   }
 
  private:
-  int64_t most() const { return most_bytes / static_cast<int64_t>(item_size(buf_->dtype)); }
+  int64_t most() const { return most_bin_bytes / static_cast<int64_t>(item_size(buf_->dtype)); }
   Expr identity() const { return identity_of(op_, buf_->dtype); }
 
   /// Returns a loop that the threads of the block share.
@@ -77,12 +76,12 @@ class PrivateBins {
   }
 
   Stmt clear() const {
-    Sym s = iterator("s");
+    Sym s = new_iterator("s");
     return shared(s, const_int(0), size_, {}, store(own_, {kw::ref(s)}, identity(), loc_));
   }
 
   Stmt accumulate(const Expr &first, const Expr &end) const {
-    Sym k = iterator("k");
+    Sym k = new_iterator("k");
     Stmt body = rewrite(
         innermost_body(loops_, loc_),
         [&](const Load &n, const Expr &e) {
@@ -102,7 +101,7 @@ class PrivateBins {
 
   /// Adds what is not as it was, because each element costs an atomic operation in memory.
   Stmt merge() const {
-    Sym s = iterator("s");
+    Sym s = new_iterator("s");
     std::vector<Expr> index(buf_->rank());
     Expr rest = kw::ref(s);
     for (size_t d = index.size(); d-- > 1; rest = binary(BinOp::floor_div, rest, buf_->extents[d]))
@@ -142,7 +141,7 @@ bool can_have_bins(const For &loop, const Buf &buf) {
 }
 
 Stmt with_private_bins(const std::vector<const For *> &loops, const Buf &buf, const Loc &loc) {
-  return PrivateBins(loops, buf, loc).run();
+  return PrivateBinsNest(loops, buf, loc).run();
 }
 
 }  // namespace kw

@@ -12,6 +12,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/launches/flat_loops.h"
+#include "schedule/launches/staging.h"
 #include "schedule/tree/perfect_nest.h"
 #include "transform/copy.h"
 
@@ -26,14 +27,15 @@ constexpr int64_t radix_bits = 4, radix = int64_t{1} << radix_bits;
 constexpr int64_t most_levels = 9;
 constexpr int64_t threads_of_level = 32;  // chosen
 
-Sym iterator(const char *name) { return make_sym(SymKind::iter, DType::i64, name); }
-Sym local(const char *name) { return make_sym(SymKind::local, DType::i64, name); }
-
 /// The loops of a reduction, and its parts.
-class Rfactor {
+class RfactorNest {
  public:
-  Rfactor(const std::vector<const For *> &loops, const Loc &loc)
-      : loops_(loops), loc_(loc), values_(*loops.front()), count_(local("n")), blocks_(local("blocks")) {
+  RfactorNest(const std::vector<const For *> &loops, const Loc &loc)
+      : loops_(loops),
+        loc_(loc),
+        values_(*loops.front()),
+        count_(new_local("n")),
+        blocks_(new_local("blocks")) {
     for (const Accumulator &a : values_.accumulators) {
       std::string name = a.cell->sym->name;
       DType t = a.cell->dtype;
@@ -78,7 +80,7 @@ class Rfactor {
 
   /// for b in grid: cell = identity; for k in block(4096 b, …): body; parts[b] = cell
   Stmt reduce_blocks() const {
-    Sym b = iterator("b"), k = iterator("k");
+    Sym b = new_iterator("b"), k = new_iterator("k");
     Expr first = mul(kw::ref(b), const_int(sum_block)), count = kw::ref(count_);
     Expr end = binary(BinOp::min, count, add(first, const_int(sum_block)));
     Stmt iteration = body(k);
@@ -125,7 +127,7 @@ class Rfactor {
   }
   /// for level: for g in grid: parts[16^(level + 1) g] = the combination of 16 parts, 16^level apart
   Stmt combine_parts() const {
-    Sym level = iterator("level"), distance = local("distance"), g = iterator("g");
+    Sym level = new_iterator("level"), distance = new_local("distance"), g = new_iterator("g");
     Expr apart = kw::ref(distance), levels = const_int(0), span = const_int(1);
     for (int64_t l = 0, reach = 1; l < most_levels; ++l, reach <<= radix_bits)
       levels = add(levels, cast(DType::i64, binary(BinOp::lt, const_int(reach), kw::ref(blocks_))));
@@ -202,6 +204,8 @@ std::vector<const For *> loops_of_reduction(const For &outermost) {
   return lanes_run_over(out) ? out : std::vector<const For *>{};
 }
 
-Stmt rfactored(const std::vector<const For *> &loops, const Loc &loc) { return Rfactor(loops, loc).run(); }
+Stmt rfactored(const std::vector<const For *> &loops, const Loc &loc) {
+  return RfactorNest(loops, loc).run();
+}
 
 }  // namespace kw

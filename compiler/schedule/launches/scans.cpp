@@ -12,6 +12,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/launches/row_accesses.h"
+#include "schedule/launches/staging.h"
 #include "transform/copy.h"
 
 namespace kw {
@@ -26,13 +27,8 @@ constexpr int64_t pitch = of_thread + 1;
 constexpr int64_t most_parts = 1024;
 /// Iterations that one team executes faster than three launches begin. Chosen.
 constexpr int64_t few = 1024;
-/// Iterations whose loads from shared memory, of some 30 cycles, are under way at once. Chosen.
-constexpr uint32_t loads_at_once = 8;
 /// Parts of which one thread loads from memory at once, which takes some 600 cycles. Chosen.
 constexpr uint32_t parts_at_once = 32;
-
-Sym iterator(const char *name) { return make_sym(SymKind::iter, DType::i64, name); }
-Sym local(const char *name) { return make_sym(SymKind::local, DType::i64, name); }
 
 /// Finds what one iteration accumulates.
 class ScanFinder {
@@ -167,7 +163,7 @@ class ScanBuilder {
   }
 
   Stmt loop(const Sym &iter, const Expr &lo, const Expr &hi, ForKind kind, Stmt body,
-            uint32_t unroll = loads_at_once) const {
+            uint32_t unroll = shared_loads_at_once) const {
     For out{iter, lo, hi, 1, kind, Hint::none, {}, std::move(body)};
     if (kind == ForKind::grid) out.how.per_block = 1, out.id = loop_.id;
     if (kind == ForKind::unroll || kind == ForKind::block) out.how.unroll = unroll;
@@ -178,7 +174,7 @@ class ScanBuilder {
 
   /// for b in grid: part = identity; for k in block(b size, (b + 1) size): part += term; parts[b] = part
   Stmt reduce() const {
-    Sym b = iterator("b"), k = iterator("k");
+    Sym b = new_iterator("b"), k = new_iterator("k");
     Buf part = cell("part");
     Expr first = mul(kw::ref(b), kw::ref(size_)), end = least(kw::ref(count_), add(first, kw::ref(size_)));
     Stmt body = seq({store(part, {}, identity(), loc_),
@@ -211,7 +207,7 @@ class ScanBuilder {
   /// for b: starts[b] = s; s += parts[b]
   Stmt combine() const {
     return in_own_cell([&](const Buf &own) {
-      Sym b = iterator("b");
+      Sym b = new_iterator("b");
       Stmt body = seq(
           {store(starts_, {kw::ref(b)}, load(own, {}), loc_), accumulate(own, load(parts_, {kw::ref(b)}), b)},
           loc_);
@@ -221,7 +217,7 @@ class ScanBuilder {
 
   /// for b in grid: carry = starts[b]; for each tile of the part: …
   Stmt execute() const {
-    Sym b = iterator("b"), t = iterator("t"), first = local("first");
+    Sym b = new_iterator("b"), t = new_iterator("t"), first = new_local("first");
     Buf carry = cell("carry");
     Expr begin = mul(kw::ref(b), kw::ref(size_)), end = least(kw::ref(count_), add(begin, kw::ref(size_)));
     Expr tiles =
@@ -237,7 +233,7 @@ class ScanBuilder {
 
   Stmt one_tile(const Buf &carry, const Expr &first) const {
     Buf sum = cell("sum");
-    Sym e = iterator("e"), r = iterator("r"), u = iterator("u");
+    Sym e = new_iterator("e"), r = new_iterator("r"), u = new_iterator("u");
     auto place = [](const Sym &at) {
       return std::vector<Expr>{binary(BinOp::floor_div, kw::ref(at), const_int(of_thread)),
                                binary(BinOp::floor_mod, kw::ref(at), const_int(of_thread))};
@@ -286,7 +282,7 @@ class ScanBuilder {
   Scan scan_;
   Buf parts_, starts_;       ///< in memory: of each part what it gives, and what comes before it
   Buf tile_, sums_, ahead_;  ///< that a team shares: elements, and of each row of them likewise
-  Sym count_ = local("n"), size_ = local("size"), blocks_ = local("blocks");
+  Sym count_ = new_local("n"), size_ = new_local("size"), blocks_ = new_local("blocks");
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/launches/row_accesses.h"
+#include "schedule/launches/staging.h"
 #include "transform/copy.h"
 
 namespace kw {
@@ -19,8 +20,6 @@ namespace {
 
 /// Iterations of a part. Chosen: four of each thread, whose copies hide the time of a barrier.
 constexpr int64_t part = 4 * block_team_threads;
-/// Iterations whose loads from shared memory, of some 30 cycles, are under way at once. Chosen.
-constexpr uint32_t loads_at_once = 8;
 /// Parts of an array: one in use, and one under way. A thread takes longer for its 1,024 iterations than
 /// memory for a part.
 constexpr uint32_t stages = 2;
@@ -81,7 +80,7 @@ class ChainBuilder {
   Stmt iterations() const {
     For out = loop_;
     out.lo = kw::ref(first_), out.hi = kw::ref(end_);
-    out.kind = ForKind::unroll, out.how.unroll = loads_at_once;
+    out.kind = ForKind::unroll, out.how.unroll = shared_loads_at_once;
     Expr place = sub(kw::ref(loop_.iter), kw::ref(first_));
     out.body = rewrite(
         loop_.body,

@@ -12,25 +12,20 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/launches/row_accesses.h"
+#include "schedule/launches/staging.h"
 #include "transform/copy.h"
 
 namespace kw {
 
 namespace {
 
-constexpr int64_t side = warp_threads;
-/// Iterations that are written out, so that a thread waits for several loads at once. Chosen.
-constexpr uint32_t loads_at_once = 8;
 /// Most tiles of an array of which one is in use and the others are under way. Chosen for a team on each of
 /// 132 multiprocessors, of which each needs 11 KB under way to read at the full speed of an H100: columns
 /// take less time than rows for a tile of 4 KB, because nothing is copied back.
 constexpr uint32_t most_stages_of_rows = 4, most_stages_of_columns = 8;
 
-Sym iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
-Sym local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }
-
 /// A part of the body: a loop over columns, or statements between two such loops.
-struct Part {
+struct RowPart {
   const For *columns = nullptr;
   std::vector<Stmt> statements{};
   std::vector<RowAccess> rows{};
@@ -43,12 +38,12 @@ class RowBody {
     parts_.emplace_back();
     block(rows.body);
     bool goes_along =
-        std::any_of(parts_.begin(), parts_.end(), [](const Part &p) { return !p.rows.empty(); });
+        std::any_of(parts_.begin(), parts_.end(), [](const RowPart &p) { return !p.rows.empty(); });
     fits_ = fits_ && goes_along && rows.step == 1;
   }
 
   bool fits() const { return fits_; }
-  const std::vector<Part> &parts() const { return parts_; }
+  const std::vector<RowPart> &parts() const { return parts_; }
   const std::vector<Buf> &cells() const { return cells_; }
   /// Values of the whole row, without loads.
   const std::vector<const Let *> &names() const { return names_; }
@@ -87,7 +82,7 @@ class RowBody {
     if (!fits_) return;
     auto place = [&](const std::vector<Expr> &index) { return is_place(index, n.iter); };
     parts_.push_back({&n, {}, row_accesses(n, place)});
-    // Threads that go down columns store side by side.
+    // Threads that go down columns store tile_side by tile_side.
     if (path_ == ThreadPath::columns)
       std::erase_if(parts_.back().rows, [](const RowAccess &r) { return !r.is_loaded; });
     parts_.emplace_back();
@@ -114,7 +109,7 @@ class RowBody {
   const For &rows_;
   ThreadPath path_;
   bool fits_ = true;
-  std::vector<Part> parts_;
+  std::vector<RowPart> parts_;
   std::vector<Buf> cells_;
   std::vector<const Let *> names_;
 };
@@ -127,21 +122,22 @@ struct Room {
 
 int64_t shared_bytes_of(const RowBody &body, uint32_t stages) {
   std::unordered_map<const BufNode *, int64_t> tiles;
-  for (const Part &p : body.parts())
+  for (const RowPart &p : body.parts())
     for (const RowAccess &r : p.rows) {
-      int64_t bytes = side * (side + 1) * static_cast<int64_t>(item_size(r.buf->dtype));
+      int64_t bytes = tile_side * (tile_side + 1) * static_cast<int64_t>(item_size(r.buf->dtype));
       int64_t &most = tiles[r.buf.get()];
       most = std::max(most, r.is_loaded ? bytes * std::max(stages, 1u) : bytes);
     }
   int64_t bytes = 0;
-  for (const Buf &cell : body.cells()) bytes += side * static_cast<int64_t>(item_size(cell->dtype));
+  for (const Buf &cell : body.cells()) bytes += tile_side * static_cast<int64_t>(item_size(cell->dtype));
   for (const auto &[buf, size] : tiles) bytes += size;
   return bytes;
 }
 
 bool copies_ahead(const RowBody &body) {
-  return std::any_of(body.parts().begin(), body.parts().end(),
-                     [](const Part &p) { return std::any_of(p.rows.begin(), p.rows.end(), can_copy_ahead); });
+  return std::any_of(body.parts().begin(), body.parts().end(), [](const RowPart &p) {
+    return std::any_of(p.rows.begin(), p.rows.end(), can_copy_ahead);
+  });
 }
 
 Room room_for(const RowBody &body, ThreadPath path) {
@@ -159,19 +155,19 @@ class RowBuilder {
   RowBuilder(const For &rows, ThreadPath path, const Loc &loc)
       : rows_(rows), path_(path), loc_(loc), body_(rows, path), room_(room_for(body_, path)) {
     for (const Buf &cell : body_.cells())
-      arrays_.push_back(shared(cell, cell->sym->name + "_of_rows", {const_int(side)}));
-    for (const Part &p : body_.parts())
+      arrays_.push_back(shared(cell, cell->sym->name + "_of_rows", {const_int(tile_side)}));
+    for (const RowPart &p : body_.parts())
       for (const RowAccess &r : p.rows)
         if (!tile_of(r.buf)) {
           // One more column: the elements of a column then lie in different banks.
-          Expr row = const_int(path == ThreadPath::rows ? side + 1 : side);
-          tiles_.push_back({r.buf, shared(r.buf, r.buf->sym->name + "_tile", {const_int(side), row})});
+          Expr row = const_int(path == ThreadPath::rows ? tile_side + 1 : tile_side);
+          tiles_.push_back({r.buf, shared(r.buf, r.buf->sym->name + "_tile", {const_int(tile_side), row})});
         }
   }
 
   Stmt run() const {
     std::vector<Stmt> statements;
-    for (const Part &p : body_.parts()) {
+    for (const RowPart &p : body_.parts()) {
       if (p.columns)
         statements.push_back(columns(p));
       else if (!p.statements.empty())
@@ -180,8 +176,9 @@ class RowBuilder {
     Stmt out = seq(std::move(statements), loc_);
     for (const Buf &array : arrays_) out = alloc(array, Fill::none, out, loc_);
     for (const auto &[buf, tile] : tiles_) out = alloc(tile, Fill::none, out, loc_);
-    out = let(first_, add(rows_.lo, mul(kw::ref(number_), const_int(side))), out, loc_);
-    Expr count = binary(BinOp::floor_div, add(trips_of(rows_), const_int(side - 1)), const_int(side));
+    out = let(first_, add(rows_.lo, mul(kw::ref(number_), const_int(tile_side))), out, loc_);
+    Expr count =
+        binary(BinOp::floor_div, add(trips_of(rows_), const_int(tile_side - 1)), const_int(tile_side));
     For grid{number_, const_int(0), count, 1, ForKind::grid, Hint::none, {}, std::move(out)};
     grid.how.per_block = static_cast<uint32_t>(room_.teams), grid.id = rows_.id;
     return for_loop(std::move(grid), loc_);
@@ -204,9 +201,9 @@ class RowBuilder {
 
   /// Executes statements for each row of the team, with the scalars of the row.
   ///     for t in block: i = first + t; if i < hi: s = sums[t]; …; sums[t] = s
-  Stmt each_row(const Stmt &body, const Sym &t = iterator("t")) const {
+  Stmt each_row(const Stmt &body, const Sym &t = new_iterator("t")) const {
     Substitution with;
-    Sym i = local(rows_.iter->name);
+    Sym i = new_local(rows_.iter->name);
     with.values[rows_.iter.get()] = kw::ref(i);
     std::vector<Buf> own;
     std::vector<size_t> used;
@@ -230,16 +227,18 @@ class RowBuilder {
     Stmt out = seq(std::move(statements), loc_);
     for (const Buf &cell : own) out = alloc(cell, Fill::none, out, loc_);
     out = if_else(binary(BinOp::lt, kw::ref(i), rows_.hi), std::move(out), {}, loc_);
-    return block_loop(t, side, 0, rows_.id, let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_));
+    return block_loop(t, tile_side, 0, rows_.id,
+                      let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_));
   }
   /// for j0: copies in, 32 columns of each row, copies out
-  Stmt columns(const Part &p) const {
+  Stmt columns(const RowPart &p) const {
     const For &n = *p.columns;
-    Sym number = iterator(n.iter->name + "0"), first = local("first_" + n.iter->name), t = iterator("t");
+    Sym number = new_iterator(n.iter->name + "0"), first = new_local("first_" + n.iter->name),
+        t = new_iterator("t");
     For piece = n;
     piece.lo = kw::ref(first);
-    piece.hi = binary(BinOp::min, n.hi, add(kw::ref(first), const_int(side)));
-    piece.kind = ForKind::unroll, piece.how.unroll = loads_at_once;
+    piece.hi = binary(BinOp::min, n.hi, add(kw::ref(first), const_int(tile_side)));
+    piece.kind = ForKind::unroll, piece.how.unroll = shared_loads_at_once;
     auto staged = [&](const Buf &b) {
       bool is_row = std::any_of(p.rows.begin(), p.rows.end(), [&](const RowAccess &r) { return r.buf == b; });
       return is_row ? tile_of(b) : Buf{};
@@ -264,8 +263,8 @@ class RowBuilder {
     if (in) statements.push_back(in);
     statements.push_back(each_row(for_loop(std::move(piece), loc_), t));
     if (Stmt out = copies(p, first, false)) statements.push_back(out);
-    Expr at = add(n.lo, mul(kw::ref(number), const_int(side)));
-    Expr count = binary(BinOp::floor_div, add(trips_of(n), const_int(side - 1)), const_int(side));
+    Expr at = add(n.lo, mul(kw::ref(number), const_int(tile_side)));
+    Expr count = binary(BinOp::floor_div, add(trips_of(n), const_int(tile_side - 1)), const_int(tile_side));
     For out{number,          const_int(0), count, 1,
             ForKind::serial, Hint::none,   {},    let(first, at, seq(std::move(statements), loc_), loc_)};
     out.id = n.id;
@@ -273,13 +272,14 @@ class RowBuilder {
     return for_loop(std::move(out), loc_);
   }
 
-  /// Copies tiles in, or those that are stored out: threads side by side access columns side by side.
-  Stmt copies(const Part &p, const Sym &first, bool in) const {
-    Sym k = iterator("k"), i = local(rows_.iter->name), j = local(p.columns->iter->name);
+  /// Copies tiles in, or those that are stored out: threads tile_side by tile_side access columns tile_side
+  /// by tile_side.
+  Stmt copies(const RowPart &p, const Sym &first, bool in) const {
+    Sym k = new_iterator("k"), i = new_local(rows_.iter->name), j = new_local(p.columns->iter->name);
     Substitution with;
     with.values[rows_.iter.get()] = kw::ref(i), with.values[p.columns->iter.get()] = kw::ref(j);
-    Expr row = binary(BinOp::floor_div, kw::ref(k), const_int(side)),
-         column = binary(BinOp::floor_mod, kw::ref(k), const_int(side));
+    Expr row = binary(BinOp::floor_div, kw::ref(k), const_int(tile_side)),
+         column = binary(BinOp::floor_mod, kw::ref(k), const_int(tile_side));
     std::vector<Stmt> statements;
     for (const RowAccess &r : p.rows) {
       if (in ? !r.is_loaded : !r.is_stored) continue;
@@ -296,7 +296,7 @@ class RowBuilder {
     bool by_rows = path_ == ThreadPath::rows;
     body = let(j, add(kw::ref(first), by_rows ? column : row), std::move(body), loc_);
     body = let(i, add(kw::ref(first_), by_rows ? row : column), std::move(body), loc_);
-    return block_loop(k, side * side, loads_at_once, LoopId{}, std::move(body));
+    return block_loop(k, tile_side * tile_side, shared_loads_at_once, LoopId{}, std::move(body));
   }
 
   const For &rows_;
@@ -306,7 +306,7 @@ class RowBuilder {
   Room room_;
   std::vector<Buf> arrays_;  ///< of each cell
   std::vector<std::pair<Buf, Buf>> tiles_;
-  Sym number_ = iterator(rows_.iter->name + "0"), first_ = local("first_" + rows_.iter->name);
+  Sym number_ = new_iterator(rows_.iter->name + "0"), first_ = new_local("first_" + rows_.iter->name);
 };
 
 }  // namespace

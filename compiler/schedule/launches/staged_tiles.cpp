@@ -12,18 +12,12 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/launches/row_accesses.h"
+#include "schedule/launches/staging.h"
 #include "transform/copy.h"
 
 namespace kw {
 
 namespace {
-
-constexpr int64_t side = warp_threads;
-/// Iterations that are written out, so that a thread waits for several loads at once. Chosen.
-constexpr uint32_t loads_at_once = 8;
-
-Sym iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
-Sym local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }
 
 /// Notes the loads of a body, and the buffers that it may not stage.
 struct Loads {
@@ -77,7 +71,7 @@ class TileBuilder {
     for (const Buf &b : buffers) {
       Sym name = make_sym(SymKind::buffer, b->dtype, b->sym->name + "_tile");
       // One more column: the elements of a column then lie in different banks.
-      tiles_.push_back({b, make_buf(name, {const_int(side), const_int(side + 1)}, Space::stack)});
+      tiles_.push_back({b, make_buf(name, {const_int(tile_side), const_int(tile_side + 1)}, Space::stack)});
     }
   }
 
@@ -95,22 +89,25 @@ class TileBuilder {
   struct Tile {
     Buf source, copy;
   };
-  static Expr first(const For &n, const Sym &tile) { return add(n.lo, mul(kw::ref(tile), const_int(side))); }
+  static Expr first(const For &n, const Sym &tile) {
+    return add(n.lo, mul(kw::ref(tile), const_int(tile_side)));
+  }
 
   Stmt grid(const For &n, const Sym &tile, int64_t per_block, Stmt body) const {
-    Expr tiles = binary(BinOp::floor_div, add(trips_of(n), const_int(side - 1)), const_int(side));
+    Expr tiles = binary(BinOp::floor_div, add(trips_of(n), const_int(tile_side - 1)), const_int(tile_side));
     For out{tile, const_int(0), tiles, 1, ForKind::grid, Hint::none, {}, std::move(body)};
     out.how.per_block = static_cast<uint32_t>(per_block), out.id = n.id;
     return for_loop(std::move(out), loc_);
   }
   /// for k in block(0, 1024): the elements of a tile, row by row.
   Stmt each(const Sym &k, Stmt body, LoopId id) const {
-    For out{k, const_int(0), const_int(side * side), 1, ForKind::block, Hint::none, {}, std::move(body)};
-    out.how.threads = static_cast<uint32_t>(warp_threads), out.how.unroll = loads_at_once, out.id = id;
+    For out{k,  const_int(0),   const_int(tile_side * tile_side), 1, ForKind::block, Hint::none,
+            {}, std::move(body)};
+    out.how.threads = static_cast<uint32_t>(warp_threads), out.how.unroll = shared_loads_at_once, out.id = id;
     return for_loop(std::move(out), loc_);
   }
-  static Expr row(const Sym &k) { return binary(BinOp::floor_div, kw::ref(k), const_int(side)); }
-  static Expr column(const Sym &k) { return binary(BinOp::floor_mod, kw::ref(k), const_int(side)); }
+  static Expr row(const Sym &k) { return binary(BinOp::floor_div, kw::ref(k), const_int(tile_side)); }
+  static Expr column(const Sym &k) { return binary(BinOp::floor_mod, kw::ref(k), const_int(tile_side)); }
   /// Returns statements for the iterations that exist: tiles at the end are cut short.
   Stmt guarded(const Sym &i, const Sym &j, Stmt body) const {
     Expr inside =
@@ -120,7 +117,7 @@ class TileBuilder {
 
   /// Threads side by side read what is side by side: the elements along the outer loop.
   Stmt copy_tiles() const {
-    Sym k = iterator("k"), i = local(outer_.iter->name), j = local(inner_.iter->name);
+    Sym k = new_iterator("k"), i = new_local(outer_.iter->name), j = new_local(inner_.iter->name);
     Substitution with;
     with.values[outer_.iter.get()] = kw::ref(i), with.values[inner_.iter.get()] = kw::ref(j);
     std::vector<Stmt> copies;
@@ -134,7 +131,7 @@ class TileBuilder {
     return each(k, let(i, add(kw::ref(first_i_), column(k)), std::move(body), loc_), outer_.id);
   }
   Stmt run_tile() const {
-    Sym k = iterator("k"), i = local(outer_.iter->name), j = local(inner_.iter->name);
+    Sym k = new_iterator("k"), i = new_local(outer_.iter->name), j = new_local(inner_.iter->name);
     Stmt body = rewrite(inner_.body, [&](const Load &n, const Expr &e) {
       for (const Tile &t : tiles_)
         if (t.source == n.buf) return load(t.copy, {column(k), row(k)}, e.loc());
@@ -155,8 +152,8 @@ class TileBuilder {
   Loc loc_;
   Loads loads_;
   std::vector<Tile> tiles_;
-  Sym tile_i_ = iterator(outer_.iter->name + "0"), tile_j_ = iterator(inner_.iter->name + "0"),
-      first_i_ = local("first_" + outer_.iter->name), first_j_ = local("first_" + inner_.iter->name);
+  Sym tile_i_ = new_iterator(outer_.iter->name + "0"), tile_j_ = new_iterator(inner_.iter->name + "0"),
+      first_i_ = new_local("first_" + outer_.iter->name), first_j_ = new_local("first_" + inner_.iter->name);
 };
 
 }  // namespace
@@ -187,7 +184,8 @@ Stmt staged_tiles(const For &outer, const For &inner, const std::vector<Buf> &bu
 
 int64_t teams_for_tiles(const std::vector<Buf> &buffers) {
   int64_t bytes = 0, teams = teams_of_block;
-  for (const Buf &b : buffers) bytes += side * (side + 1) * static_cast<int64_t>(item_size(b->dtype));
+  for (const Buf &b : buffers)
+    bytes += tile_side * (tile_side + 1) * static_cast<int64_t>(item_size(b->dtype));
   while (teams && teams * bytes > most_shared_bytes) teams /= 2;
   return teams;
 }

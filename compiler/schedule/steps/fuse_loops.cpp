@@ -14,8 +14,9 @@ namespace kw {
 
 namespace {
 
-constexpr size_t most_statements = 24;  // of a fused body. Chosen: more need more registers than there are
-constexpr size_t most_streams = 10;     // arrays of a fused body. Chosen: prefetchers follow few at once
+constexpr size_t most_fused_statements =
+    24;                              // of a fused body. Chosen: more need more registers than there are
+constexpr size_t most_streams = 10;  // arrays of a fused body. Chosen: prefetchers follow few at once
 
 /// Returns the arrays that a body accesses; mutable scalars in registers are none.
 std::unordered_set<const BufNode *> memory_of(const Stmt &body) {
@@ -29,7 +30,7 @@ std::unordered_set<const BufNode *> memory_of(const Stmt &body) {
   return out;
 }
 
-size_t statements_of(const Stmt &body) {
+size_t count_statements(const Stmt &body) {
   size_t out = 0;
   walk(body, [&](const Store &, const Stmt &) { ++out; }, [&](const Let &, const Stmt &) { ++out; });
   return out;
@@ -46,7 +47,7 @@ bool would_gain(const For &a, const For &b) {
   size_t shared = 0;
   for (const BufNode *x : second) shared += first.count(x);
   return shared > 0 && first.size() + second.size() - shared <= most_streams &&
-         statements_of(a.body) + statements_of(b.body) <= most_statements;
+         count_statements(a.body) + count_statements(b.body) <= most_fused_statements;
 }
 
 /// Fuses one pair of neighbours after the other. Each fusion changes the numbers of loops, so the search

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t line_bytes = cache_line;
 // Elements, for types of 8 and 16 bits. Chosen: rows are whole cache lines, and two squares take 16 KB of the
 // L1 cache at most.
-constexpr int64_t side = 64;
+constexpr int64_t cpu_tile_side = 64;
 // Elements. Chosen: a row is long enough for the hardware prefetcher.
 constexpr int64_t long_side = 256;
 
@@ -67,7 +67,7 @@ Directions directions_of(const For &outer, const For &inner) {
 /// along the outer loop.
 bool tile(LoopNest &nest, uint32_t l, const Directions &seen) {
   bool lines = TransposedBlocks::supports(seen.bits);
-  std::vector<int64_t> sizes{side, side};
+  std::vector<int64_t> sizes{cpu_tile_side, cpu_tile_side};
   if (lines) sizes = {long_side, line_bytes * 8 / seen.bits};
   if (lines && seen.writes_outer && !seen.writes_inner) {
     Directive outwards{Reorder{{l + 1, l}}, "what is read lies along the outer loop"};
@@ -77,10 +77,11 @@ bool tile(LoopNest &nest, uint32_t l, const Directions &seen) {
   return nest.try_apply(d).ok();
 }
 
-bool may_be_cut(const For &n) {
+bool may_be_tiled(const For &n) {
   auto trips = constant_trips(n);
   // Chosen: a loop of up to two square tiles is too short for a loop over tiles.
-  return n.step == 1 && n.hint != Hint::serial && (!trips || *trips > 2 * static_cast<uint64_t>(side));
+  return n.step == 1 && n.hint != Hint::serial &&
+         (!trips || *trips > 2 * static_cast<uint64_t>(cpu_tile_side));
 }
 
 /// Tiles the first pair that gains; returns false if there is none. `done`: the iterators of loops that were
@@ -90,7 +91,7 @@ bool strip_one(LoopNest &nest, std::unordered_set<const SymNode *> &done) {
   for (uint32_t l = 0; l < loops.size(); ++l) {
     const For *outer = loops[l].loop, *inner = outer ? as<For>(outer->body) : nullptr;
     if (!inner || as<For>(inner->body) || done.count(inner->iter.get())) continue;
-    if (!may_be_cut(*outer) || !may_be_cut(*inner)) continue;
+    if (!may_be_tiled(*outer) || !may_be_tiled(*inner)) continue;
     Directions seen = directions_of(*outer, *inner);
     if (!seen.along_outer || !seen.along_inner) continue;
     done.insert(inner->iter.get()), done.insert(outer->iter.get());  // reordering may exchange the two

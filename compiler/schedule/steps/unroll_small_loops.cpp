@@ -12,7 +12,7 @@ namespace kw {
 namespace {
 
 // Most iterations of an unrolled loop, and most statements of all copies. Chosen.
-constexpr uint64_t most_trips_written = 7, most_statements = 32;
+constexpr uint64_t most_trips_written = 7, most_statements_written = 32;
 
 /// Returns whether a serial loop has few constant iterations of few plain statements.
 bool is_few(const For &n) {
@@ -27,7 +27,7 @@ bool is_few(const For &n) {
       [&](const Let &, const Stmt &) { ++statements; }, [&](const For &x, const Stmt &s) { other(x, s); },
       [&](const While &x, const Stmt &s) { other(x, s); }, [&](const Jump &x, const Stmt &s) { other(x, s); },
       [&](const Check &x, const Stmt &s) { other(x, s); });
-  return plain && statements * *trips <= most_statements;
+  return plain && statements * *trips <= most_statements_written;
 }
 
 /// Returns whether a loop around this one accesses memory in it with unit stride, or within a cache line.

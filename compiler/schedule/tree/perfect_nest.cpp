@@ -51,18 +51,18 @@ Stmt statement_of(const PerfectNest &nest) {
 namespace {
 
 /// A part of a bound as `factor` · iterator + rest, with factor -1, 0 or 1.
-struct Part {
+struct BoundPart {
   Expr whole, rest;
   int64_t factor = 0;
 };
 
 /// Collects the operands of a bound that is a max (or min). Returns false if one of them has no such form.
-bool parts_of(const Expr &bound, BinOp joined_by, const Sym &iter, std::vector<Part> &out) {
+bool parts_of(const Expr &bound, BinOp joined_by, const Sym &iter, std::vector<BoundPart> &out) {
   if (const Binary *n = as<Binary>(bound); n && n->op == joined_by)
     return parts_of(n->a, joined_by, iter, out) && parts_of(n->b, joined_by, iter, out);
   auto form = affine_of(bound);
   if (!form) return false;
-  Part part{bound, {}, 0};
+  BoundPart part{bound, {}, 0};
   Affine rest{{}, form->constant};
   for (const AffineTerm &t : form->terms) {
     const Ref *r = as<Ref>(t.atom);
@@ -85,26 +85,26 @@ Expr joined(BinOp op, Expr all, const Expr &more) { return all ? binary(op, all,
 /// new outer loop may run through more values than needed: the inner loop then has no iteration.
 ///     for i in (0, n): for j in (0, i + 1): S   →   for j in (0, n): for i in (max(0, j), n): S
 bool exchange_triangular(For &outer, For &inner) {
-  std::vector<Part> low, high;
+  std::vector<BoundPart> low, high;
   if (outer.step != 1 || inner.step != 1 || !parts_of(inner.lo, BinOp::max, outer.iter, low) ||
       !parts_of(inner.hi, BinOp::min, outer.iter, high))
     return false;
   // Each operand of a bound takes the end of the outer range that makes the new outer range widest. The same
   // operand, solved for the old outer iterator, bounds the new inner loop.
   Expr last = sub(outer.hi, const_int(1)), one = const_int(1), at = kw::ref(inner.iter);
-  auto with = [&](const Part &p, const Expr &value) {
+  auto with = [&](const BoundPart &p, const Expr &value) {
     Substitution s;
     s.values[outer.iter.get()] = value;
     return p.factor ? substituted(p.whole, s) : p.whole;
   };
   For new_outer = inner, new_inner = outer;
   new_outer.lo = new_outer.hi = {};
-  for (const Part &p : low) {
+  for (const BoundPart &p : low) {
     new_outer.lo = joined(BinOp::max, new_outer.lo, with(p, p.factor == 1 ? outer.lo : last));
     if (p.factor == 1) new_inner.hi = binary(BinOp::min, new_inner.hi, add(sub(at, p.rest), one));
     if (p.factor == -1) new_inner.lo = binary(BinOp::max, new_inner.lo, sub(p.rest, at));
   }
-  for (const Part &p : high) {
+  for (const BoundPart &p : high) {
     new_outer.hi = joined(BinOp::min, new_outer.hi, with(p, p.factor == 1 ? last : outer.lo));
     if (p.factor == 1) new_inner.lo = binary(BinOp::max, new_inner.lo, add(sub(at, p.rest), one));
     if (p.factor == -1) new_inner.hi = binary(BinOp::min, new_inner.hi, sub(p.rest, at));

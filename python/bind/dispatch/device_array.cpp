@@ -13,7 +13,7 @@ namespace {
 constexpr uintptr_t no_stream = 0, legacy = 1, per_thread = 2;
 
 /// Raises a TypeError about a description. Returns null.
-PyRef refuse(const std::string &why) {
+PyRef refuse_array(const std::string &why) {
   PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ %s", why.c_str());
   return {};
 }
@@ -96,7 +96,7 @@ struct Exported {
 };
 
 /// The codes of DLPack for the kinds of dtypes.
-enum Code : uint8_t { code_int = 0, code_uint = 1, code_float = 2, code_bfloat = 4, code_bool = 6 };
+enum DlpackCode : uint8_t { code_int = 0, code_uint = 1, code_float = 2, code_bfloat = 4, code_bool = 6 };
 
 uint8_t code_of(DType t) {
   if (t == DType::b1) return code_bool;
@@ -158,24 +158,24 @@ PyRef tensor_of_cuda_array(PyObject *o) {
     PyErr_Clear();
     return {};
   }
-  if (!PyDict_Check(description.get())) return refuse("is no dict");
+  if (!PyDict_Check(description.get())) return refuse_array("is no dict");
   auto get = [&](const char *key) { return PyDict_GetItemString(description.get(), key); };
   PyObject *shape = get("shape"), *type = get("typestr"), *data = get("data"), *strides = get("strides"),
            *stream = get("stream");
   if (!shape || !type || !data || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2)
-    return refuse("needs shape, typestr and data");
+    return refuse_array("needs shape, typestr and data");
   std::optional<DType> dtype = dtype_of_text(utf8(type));
-  if (!dtype) return refuse(cat("has the dtype '", utf8(type), "', which kernels do not take"));
+  if (!dtype) return refuse_array(cat("has the dtype '", utf8(type), "', which kernels do not take"));
   std::vector<int64_t> extents, steps;
   if (!read_integers(shape, extents) || (strides && strides != Py_None && !read_integers(strides, steps)))
     return {};
   auto item = static_cast<int64_t>(item_size(*dtype));
   for (int64_t &s : steps) {
-    if (s % item != 0) return refuse("has strides that are no multiples of its items");
+    if (s % item != 0) return refuse_array("has strides that are no multiples of its items");
     s /= item;
   }
   if (!steps.empty() && steps.size() != extents.size())
-    return refuse("has another number of strides than extents");
+    return refuse_array("has another number of strides than extents");
   auto *address = reinterpret_cast<void *>(PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(data, 0)));
   if (PyErr_Occurred()) return {};
   bool is_read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) != 0;
@@ -183,7 +183,7 @@ PyRef tensor_of_cuda_array(PyObject *o) {
   if (stream && stream != Py_None) {
     producer = PyLong_AsUnsignedLongLong(stream);
     if (PyErr_Occurred()) return {};
-    if (producer == no_stream) return refuse("names stream 0, which the interface forbids");
+    if (producer == no_stream) return refuse_array("names stream 0, which the interface forbids");
   }
   uint32_t index = device_of_memory(address);
   wait_for(cuda_device(index), producer);

@@ -208,7 +208,7 @@ PyMethodDef methods[] = {
     {"_assign", tensor_assign, METH_O, "Makes this object stand for another tensor."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef getset[] = {
+PyGetSetDef tensor_getset[] = {
     {"shape", tensor_shape, nullptr, "Extents, a tuple of int.", nullptr},
     {"__cuda_array_interface__", tensor_cuda_interface, nullptr, "What other libraries for GPUs read.",
      nullptr},
@@ -223,7 +223,7 @@ PyObject *make_tensor_type() {
   PyType_Slot slots[] = {{Py_tp_new, slot(tensor_new)},
                          {Py_tp_dealloc, slot(tensor_dealloc)},
                          {Py_tp_methods, methods},
-                         {Py_tp_getset, getset},
+                         {Py_tp_getset, tensor_getset},
                          {Py_tp_doc, const_cast<char *>("Tensor(array): a copy of an array.")},
                          {0, nullptr}};
   PyType_Spec spec{"kernelwright._core.Tensor", sizeof(TensorObject), 0,

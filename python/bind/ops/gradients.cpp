@@ -164,7 +164,7 @@ PyObject *differentiate(PyObject *, PyObject *const *args, Py_ssize_t count) {
   });
 }
 
-PyMethodDef functions[] = {
+PyMethodDef gradient_functions[] = {
     {"set_recording", set_recording_to, METH_O,
      "Whether calls of this thread are recorded from now on; what it was, None if not said."},
     {"make_variable", variable_of, METH_O, "A variable, and what gradients are asked by."},
@@ -181,7 +181,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 void bind_gradients(py::module_ &m) {
-  if (PyModule_AddFunctions(m.ptr(), functions) < 0) throw py::error_already_set();
+  if (PyModule_AddFunctions(m.ptr(), gradient_functions) < 0) throw py::error_already_set();
 }
 
 }  // namespace kw

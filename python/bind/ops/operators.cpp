@@ -210,10 +210,10 @@ PyObject *operator_name(PyObject *self, void *) {
   return PyUnicode_FromString(as_operator(self)->op->def.name.c_str());
 }
 
-PyGetSetDef getset[] = {{"name", operator_name, nullptr, "\"namespace::name\".", nullptr},
-                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef operator_getset[] = {{"name", operator_name, nullptr, "\"namespace::name\".", nullptr},
+                                 {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef members[] = {
+PyMemberDef operator_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorObject, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
@@ -221,8 +221,8 @@ PyObject *make_operator_type() {
   PyType_Slot slots[] = {{Py_tp_dealloc, slot(operator_dealloc)},
                          {Py_tp_call, slot(PyVectorcall_Call)},
                          {Py_tp_repr, slot(operator_repr)},
-                         {Py_tp_members, members},
-                         {Py_tp_getset, getset},
+                         {Py_tp_members, operator_members},
+                         {Py_tp_getset, operator_getset},
                          {Py_tp_doc, const_cast<char *>("An operator of the registry; called with tensors.")},
                          {0, nullptr}};
   PyType_Spec spec{"kernelwright._core.Operator", sizeof(OperatorObject), 0,

@@ -1,0 +1,20 @@
+// Symbols and sizes that the rewrites of this folder use alike: loops over tiles, parts and rows, and loads
+// from shared memory.
+#pragma once
+
+#include <string>
+
+#include "ir/node.h"
+
+namespace kw {
+
+/// Rows and columns of a square tile of a warp.
+inline constexpr int64_t tile_side = warp_threads;
+/// Iterations that are written out, so that a thread waits for several loads from shared memory, of some 30
+/// cycles, at once. Chosen.
+inline constexpr uint32_t shared_loads_at_once = 8;
+
+inline Sym new_iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
+inline Sym new_local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }
+
+}  // namespace kw
