@@ -141,6 +141,7 @@ class InitAnalysis {
     if (by_data) return;
     Region r{n.buf.get(), {}};
     for (const Expr &e : n.index) r.spans.emplace_back(e, add(e, const_int(1)));
+    find_whole_spans(r);  // of dimensions of one element
     add_region(std::move(r));
   }
 

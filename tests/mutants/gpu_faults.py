@@ -97,6 +97,13 @@ GPU = [
         "rows that a team reads before it writes them",
     ),
     Fault(
+        "parts_that_select_nothing",
+        "compiler/schedule/launches/selected_parts.cpp",
+        "binary(BinOp::le, const_int(0), load(numbers(), {candidate}))",
+        "binary(BinOp::le, const_int(-1), load(numbers(), {candidate}))",
+        "whether a part of a selection has selected anything",
+    ),
+    Fault(
         "one_row_for_all_warps",
         "compiler/schedule/launches/cached_row.cpp",
         "most_row_bytes / per_block / ",

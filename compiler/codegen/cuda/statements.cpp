@@ -4,6 +4,7 @@
 #include "analysis/gpu/pipeline.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
+#include "ir/arg_reduction.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/loops.h"
@@ -237,15 +238,47 @@ void CudaStatements::repeat(const While &n, bool waits) {
   in_braces(n.body);
 }
 
+/// Returns whether a selection that selects nothing may compute what it would keep.
+static bool keeps_cheap_values(const If &selection) {
+  Buf best = match_arg_reduction(selection).best;
+  bool cheap = true;
+  walk(selection.yes, [&](const Store &s, const Stmt &) {
+    cheap = cheap && (s.buf == best || !has_load(s.value));
+    walk(s.value, [&](const Call &, const Expr &) { cheap = cheap && s.buf == best; });
+  });
+  return cheap;
+}
+
 void CudaStatements::branch(const If &n) {
+  auto selection = selections_.find(&n);
+  bool selects = selection != selections_.end();
+  if (selects && keeps_cheap_values(n)) return select(n, selection->second);
   expressions_.begin({n.cond});
   std::string cond = expressions_.bare(n.cond);
   text_.open(cat("if (", cond, ")"));
-  if (auto found = selections_.find(&n); found != selections_.end())
-    text_.line(cat(found->second, " = ", number_, ";"));
+  if (selects) text_.line(cat(selection->second, " = ", number_, ";"));
   block(n.yes);
   if (n.no) text_.otherwise(), block(n.no);
   text_.close();
+}
+
+/// Emits a selection without a branch, behind which the loads of the next iteration would wait.
+void CudaStatements::select(const If &n, const std::string &number) {
+  ArgReductionForm form = match_arg_reduction(n);
+  Sym value = make_sym(SymKind::local, form.value.dtype(), "value");
+  Sym better = make_sym(SymKind::local, DType::b1, "better");
+  names_.set(value, names_.fresh("value")), names_.set(better, names_.fresh("better"));
+  Expr own = kw::ref(value), best = load(form.best, {});
+  define(value, form.value);
+  define(better, form.best_is_left ? binary(form.op, best, own) : binary(form.op, own, best));
+  text_.line(cat(number, " = ", names_.of(better), " ? ", number_, " : ", number, ";"));
+  for_each_in_block(n.yes, [&](const Stmt &s) {
+    const Store &kept = *as<Store>(s);
+    const Expr &taken = kept.buf == form.best ? own : kept.value;
+    Stmt chosen = kw::store(kept.buf, kept.index,
+                            kw::select(kw::ref(better), taken, load(kept.buf, kept.index)), s.loc());
+    assign(*as<Store>(chosen));
+  });
 }
 
 /// Emits a check. The first fault in source order is kept, whichever thread finds it first.

@@ -75,6 +75,7 @@ class CudaStatements {
   void pipelined_loop(const For &n);
   void repeat(const While &n, bool waits);
   void branch(const If &n);
+  void select(const If &n, const std::string &number);
   void check(const Check &n);
   std::string bits_of(const Expr &e);
 

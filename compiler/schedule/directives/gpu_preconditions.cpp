@@ -135,7 +135,8 @@ std::string_view why_not_flat(const Func &f, const Nest &nest, uint32_t loop) {
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &d) {
   if (std::string_view why = why_not_flat(f, nest, d.loop); !why.empty()) return why;
-  return CombinedValues(*nest.loops[d.loop].loop).accumulators.empty() ? "it reduces nothing" : "";
+  CombinedValues values(*nest.loops[d.loop].loop);
+  return values.accumulators.empty() && values.selections.empty() ? "it reduces nothing" : "";
 }
 
 static std::string_view why_not_staged(const Func &f, const Nest &nest, uint32_t loop, ThreadPath path) {

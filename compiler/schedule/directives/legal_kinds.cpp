@@ -275,8 +275,6 @@ Verdict legal_rfactor(const Func &f, const Nest &nest, const Rfactor &, const Lo
   for (const LoopPlace &one : flat_places(place)) {
     Verdict v = legal_combined(f, nest, *find_loop(nest, as<For>(one.at)->iter), one, shown);
     if (!v.ok()) return v;
-    for (const SharedReduction &r : v.shared)
-      if (r.kind == ReductionKind::arg_reduction) return inapplicable("it selects", one.at.loc());
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/launches/flat_loops.h"
+#include "schedule/launches/selected_parts.h"
 #include "schedule/launches/staging.h"
 #include "schedule/tree/perfect_nest.h"
 #include "transform/copy.h"
@@ -26,6 +27,9 @@ constexpr int64_t radix_bits = 4, radix = int64_t{1} << radix_bits;
 /// Levels for 2^46 iterations.
 constexpr int64_t most_levels = 9;
 constexpr int64_t threads_of_level = 32;  // chosen
+/// Iterations of a thread whose loads come before their comparisons. Chosen: warps of a full multiprocessor
+/// then have 32 KB under way, and an H100 needs 11 KB.
+constexpr uint32_t loads_at_once = 4;
 
 /// The loops of a reduction, and its parts.
 class RfactorNest {
@@ -43,13 +47,18 @@ class RfactorNest {
       parts_.push_back(
           make_buf(make_sym(SymKind::buffer, t, name + "_parts"), {blocks_of(iterations())}, Space::heap));
     }
+    for (const Selection &s : values_.selections)
+      selected_.emplace_back(s, kw::ref(blocks_), blocks_of(iterations()), loc_);
   }
 
   Stmt run() {
     std::vector<Stmt> statements{reduce_blocks(), combine_parts()};
     for (size_t i = 0; i < parts_.size(); ++i) statements.push_back(add_total(i));
+    for (const SelectedParts &s : selected_) statements.push_back(s.take_total());
     Stmt out = seq(std::move(statements), loc_);
     for (const Buf &parts : parts_) out = alloc(parts, Fill::none, out, loc_);
+    for (const SelectedParts &s : selected_)
+      for (const Buf &parts : s.parts()) out = alloc(parts, Fill::none, out, loc_);
     out = let(blocks_, blocks_of(kw::ref(count_)), out, loc_);
     // A sum of few terms keeps the order of the source. Without terms there is no block.
     if (has_lanes())
@@ -91,13 +100,21 @@ class RfactorNest {
     }
     For block{k, first, end, 1, ForKind::block, Hint::none, {}, std::move(iteration)};
     block.how.threads = warp_threads, block.id = loops_.back()->id;
+    if (!has_lanes()) block.how.unroll = loads_at_once;
     std::vector<Stmt> statements;
     for (size_t i = 0; i < cells_.size(); ++i) statements.push_back(store(cells_[i], {}, identity(i), loc_));
+    auto append = [&](const std::vector<Stmt> &more) {
+      statements.insert(statements.end(), more.begin(), more.end());
+    };
+    for (const SelectedParts &s : selected_) append(s.begin());
     statements.push_back(for_loop(std::move(block), loc_));
     for (size_t i = 0; i < cells_.size(); ++i)
       statements.push_back(store(parts_[i], {kw::ref(b)}, load(cells_[i], {}), loc_));
+    for (const SelectedParts &s : selected_) append(s.store_parts(kw::ref(b)));
     Stmt out = seq(std::move(statements), loc_);
     for (const Buf &cell : cells_) out = alloc(cell, Fill::none, out, loc_);
+    for (const SelectedParts &s : selected_)
+      for (const Buf &cell : s.cells()) out = alloc(cell, Fill::none, out, loc_);
     return grid(b, kw::ref(blocks_), teams_of_block, std::move(out));
   }
 
@@ -111,6 +128,8 @@ class RfactorNest {
     auto cell_of = [&](const Buf &b, const std::vector<Expr> &index) -> Buf {
       for (size_t i = 0; i < cells_.size(); ++i)
         if (value(i).cell == b && equal(value(i).place, index)) return cells_[i];
+      for (const SelectedParts &s : selected_)
+        if (Buf cell = s.cell_of(b)) return cell;
       return {};
     };
     Stmt one = rewrite(
@@ -120,6 +139,8 @@ class RfactorNest {
           return cell ? load(cell, {}, e.loc()) : e;
         },
         [&](const Store &n, const Stmt &s) {
+          for (const SelectedParts &selected : selected_)
+            if (selected.cell_of(n.buf)) return selected.keep(n, kw::ref(k));
           Buf cell = cell_of(n.buf, n.index);
           return cell ? store(cell, {}, n.value, s.loc(), n.order) : s;
         });
@@ -138,6 +159,8 @@ class RfactorNest {
       Expr first = mul(kw::ref(g), group);
       statements.push_back(store(parts_[i], {first}, combination(i, first, apart, 0, radix), loc_));
     }
+    for (const SelectedParts &s : selected_)
+      statements.push_back(s.combine(mul(kw::ref(g), group), apart, radix));
     Stmt launch = grid(g, groups, threads_of_level, seq(std::move(statements), loc_));
     Expr power = binary(BinOp::shl, const_int(1), mul(kw::ref(level), const_int(radix_bits)));
     Stmt body = let(distance, power, std::move(launch), loc_);
@@ -170,6 +193,7 @@ class RfactorNest {
   CombinedValues values_;
   Sym count_, blocks_;              ///< of iterations; of blocks of 4,096
   std::vector<Buf> cells_, parts_;  ///< of each accumulator: of a block, of all blocks
+  std::vector<SelectedParts> selected_;
 };
 
 /// Returns whether all sums in the order `lanes` that name the outermost loop run over these loops.

@@ -1,5 +1,5 @@
 // Rewrites a reduction with nothing parallel outside for a GPU: each team reduces 4,096 iterations, and
-// launches combine 16 results in each thread, in pairs, until one remains.
+// launches combine 16 results in each thread, in pairs, until one remains. Selections: selected_parts.h.
 //     for i: for j: s += x[i, j] @ lanes  →
 //         for b in grid: part = -0.0;  for k in block: part += x[k // m, k % m];  parts[b] = part
 //         for level: for g in grid: parts[16 g] = parts[16 g] + … + parts[16 g + 15]

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "ir/limits.h"
 #include "ir/node.h"
 
 namespace kw {
