@@ -199,6 +199,22 @@ def test_cuda_sources_without_a_device(cuda_source: Path) -> None:
     )
 
 
+def test_cuda_sources_run_on_the_device(
+    source: str, cuda_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiled by the emulated GPU's own stand-in for nvcc."""
+    monkeypatch.setenv("CUDACXX", str(stand_ins.HERE / "nvcc.py"))
+    monkeypatch.setenv("KW_CACHE_DIR", str(tmp_path / "cache"))
+    for name, value in stand_ins.environment().items():
+        monkeypatch.setenv(name, value)
+    scale = ops.Custom(f"{cuda_source}:Scale", first, first, "aot", bprop=lambda x, out, dout: (dout * 2,))
+    for size in (1, 256, 257, 1000):
+        x = np.arange(size, dtype=np.float32)
+        found = scale(Tensor(x))
+        assert found.device == "cuda:0" and found.asnumpy().tolist() == (2 * x).tolist()
+    assert kw.grad(lambda x: scale(x).sum())(Tensor(X)).numpy().tolist() == [2, 2, 2]
+
+
 NVCC = shutil.which("nvcc")
 
 
