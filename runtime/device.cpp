@@ -45,7 +45,10 @@ DeviceStream enter_cpu(Device, std::span<void *const>) { return {}; }
 
 std::string_view device_name(DeviceKind kind) { return kind == DeviceKind::cpu ? "CPU" : "CUDA"; }
 
-std::string device_text(Device d) { return d == Device{} ? "CPU" : cat(device_name(d.kind), ":", d.index); }
+std::string device_text(Device d) {
+  if (d == Device{}) return "CPU";
+  return cat(d.kind == DeviceKind::cpu ? "CPU:" : "cuda:", d.index);
+}
 
 const DeviceApi &device_api(DeviceKind kind) { return device_table[static_cast<size_t>(kind)]; }
 

@@ -27,7 +27,7 @@ struct Device {
   friend bool operator==(const Device &, const Device &) = default;
 };
 
-/// Returns "CPU" or "CUDA:1", for messages.
+/// Returns "CPU" or "cuda:1", as `Tensor.device` does for GPUs; for messages.
 std::string device_text(Device d);
 
 /// A queue of a device, which executes in order. Without a handle, work is done when the function that starts

@@ -18,7 +18,7 @@ constexpr size_t header_size = 4 + 4 + 8 + 16 + 4;
 // megabytes, whoever wrote it.
 constexpr size_t most_params = max_args + max_outputs, most_sites = size_t{1} << 20, most_notes = 1024,
                  // Launches of one kernel, and values that a launch receives. Chosen.
-    most_kernels = 1 << 12, most_kernel_params = 1 << 10,
+    most_kernels = 1 << 12, most_kernel_params = 1 << 10, most_loops = 1 << 16,
                  // Bytes of a name, a text and a source line; more means that the artifact is corrupt.
                  // Chosen.
     most_name = 4096, most_text = 64 << 10, most_line = 4 << 20;
@@ -273,6 +273,9 @@ std::string launch_bytes(const LaunchProgram &p) {
     w.u32(k.begin), w.u32(k.end), w.u32(k.threads), w.u32(k.temporaries), w.u32(k.side);
     w.u32(static_cast<uint32_t>(k.params.size()));
     for (const CudaParam &param : k.params) w.u8(static_cast<uint8_t>(param.kind)), w.u32(param.index);
+    w.u32(k.block_bytes);
+    w.u32(static_cast<uint32_t>(k.loops.size()));
+    for (const LoopLine &l : k.loops) w.u32(l.text), w.u32(static_cast<uint32_t>(l.line));
   }
   return w.take();
 }
@@ -283,8 +286,8 @@ bool read_launches(std::string_view bytes, LaunchProgram &p) {
   p.arch = r.text(most_name);
   p.reads_device = r.u8() != 0;
   p.shared_bytes = r.u32();
-  // A kernel has at least 28 bytes, a parameter 5.
-  p.kernels.resize(r.count(28, most_kernels));
+  // A kernel has at least 36 bytes, a parameter 5, a loop 8.
+  p.kernels.resize(r.count(36, most_kernels));
   for (LaunchKernel &k : p.kernels) {
     k.name = r.text(most_name);
     k.begin = r.u32(), k.end = r.u32(), k.threads = r.u32(), k.temporaries = r.u32(), k.side = r.u32();
@@ -297,6 +300,9 @@ bool read_launches(std::string_view bytes, LaunchProgram &p) {
       if (kind > static_cast<uint8_t>(CudaParam::Kind::call) || index > UINT16_MAX) return false;
       param = {static_cast<CudaParam::Kind>(kind), static_cast<uint16_t>(index)};
     }
+    k.block_bytes = r.u32();
+    k.loops.resize(r.count(8, most_loops));
+    for (LoopLine &l : k.loops) l.text = r.u32(), l.line = static_cast<int32_t>(r.u32());
   }
   return r.ok() && r.at_end();
 }

@@ -230,9 +230,16 @@ class LaunchProgramBuilder {
     code_.operands().u32(static_cast<uint32_t>(out_.launches.kernels.size()));
     auto begin = static_cast<uint32_t>(out_.bytes.size());
     out_.bytes += kernel.text;
-    out_.launches.kernels.push_back({kernel.name, begin, static_cast<uint32_t>(out_.bytes.size()),
-                                     kernel.threads, static_cast<uint32_t>(kernel.temporaries.size()), side_,
-                                     std::move(kernel.params)});
+    out_.launches.kernels.push_back({kernel.name,
+                                     begin,
+                                     static_cast<uint32_t>(out_.bytes.size()),
+                                     kernel.threads,
+                                     static_cast<uint32_t>(kernel.temporaries.size()),
+                                     side_,
+                                     std::move(kernel.params),
+                                     kernel.block_bytes,
+                                     {}});
+    out_.loops.push_back(std::move(kernel.loops));
   }
 
   const Func &f_;

@@ -10,6 +10,14 @@
 
 namespace kw {
 
+/// The line of a loop, as in Resolved.
+struct LoopLine {
+  uint32_t text = 0;
+  int32_t line = -1;
+
+  friend bool operator==(const LoopLine &, const LoopLine &) = default;
+};
+
 /// One kernel of a program; its text is the prelude, what the kernels share, and this range of the code.
 struct LaunchKernel {
   std::string name;
@@ -18,6 +26,8 @@ struct LaunchKernel {
   uint32_t temporaries = 0;     ///< memories of its own, for the temporaries of its threads
   uint32_t side = 0;  ///< of a host condition, the same for all kernels of it; 0: outside all conditions
   std::vector<CudaParam> params;
+  uint32_t block_bytes = 0;       ///< of memory that the threads of a block share
+  std::vector<LoopLine> loops{};  ///< that it executes, each line once; filled in by the driver
 
   friend bool operator==(const LaunchKernel &, const LaunchKernel &) = default;
 };
@@ -36,6 +46,7 @@ struct LaunchProgram {
 struct EmittedCode {
   std::string bytes;
   LaunchProgram launches{};
+  std::vector<std::vector<Loc>> loops{};  ///< of each kernel of the program
 };
 
 /// Emits a function in launch form: the bytes are the texts of its kernels. Throws CompileError.

@@ -117,6 +117,23 @@ void describe_sites(const Func &f, const Func &source, const SourceMap &sources,
   }
 }
 
+/// Tells the lines of the loops of each launch, in source order.
+void describe_launches(const std::vector<std::vector<Loc>> &loops, const SourceMap &sources,
+                       LaunchProgram &p) {
+  for (size_t i = 0; i < loops.size(); ++i) {
+    std::vector<LoopLine> &lines = p.kernels[i].loops;
+    for (const Loc &loc : loops[i]) {
+      if (!loc.known()) continue;
+      Resolved r = resolve(Diagnostic{Code::E303, loc, {}, {}, {}}, sources);
+      lines.push_back({r.text, r.line});
+    }
+    auto key = [](const LoopLine &l) { return std::pair(l.text, l.line); };
+    std::sort(lines.begin(), lines.end(),
+              [&](const LoopLine &a, const LoopLine &b) { return key(a) < key(b); });
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  }
+}
+
 }  // namespace
 
 std::vector<std::optional<size_t>> argument_numbers(const Func &f, const Signature &signature) {
@@ -212,6 +229,7 @@ static Func emit(const Func &source, const Func &safe, const CompileInput &input
   SourcePlaces places{input.sources, input.places};
   EmittedCode code = backend.emit(ready, input.target, input.places.empty() ? nullptr : &places);
   a.code = std::move(code.bytes), a.launches = std::move(code.launches);
+  describe_launches(code.loops, input.sources, a.launches);
   report_stage("emit", ready, emitting.ms());
   return ready;
 }

@@ -121,16 +121,22 @@ py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
   return out;
 }
 
-/// Returns (name, threads of a block, registers, bytes spilled) of each kernel that a call launches; -1 for
-/// what is not compiled yet.
-py::list launches_of(const Artifact &a) {
+/// Returns (name, lines of its loops, threads of a block, bytes that they share, registers, bytes spilled) of
+/// each kernel that a call launches; -1 for what is not compiled yet.
+py::list launches_of(const Artifact &a, const std::vector<TextPlace> &texts) {
   py::list out;
   std::vector<CubinSource> sources = cubin_sources(a, NvrtcWant::cubin);
   for (size_t i = 0; i < sources.size(); ++i) {
     auto code = find_cubin(sources[i]);
     KernelFigures figures = code ? code->figures() : KernelFigures{-1, -1, 0, 0};
     const LaunchKernel &kernel = a.launches.kernels[i];
-    out.append(py::make_tuple(kernel.name, kernel.threads, figures.registers, figures.spill_bytes));
+    py::list lines;
+    for (const LoopLine &l : kernel.loops) {
+      const TextPlace &at = place_of(l.text, texts);
+      if (l.line >= 0) lines.append(py::make_tuple(at.path, int64_t{at.first_line} + l.line));
+    }
+    out.append(py::make_tuple(kernel.name, lines, kernel.threads, kernel.block_bytes, figures.registers,
+                              figures.spill_bytes));
   }
   return out;
 }
@@ -140,7 +146,8 @@ py::dict explain_one(const KernelState &k, const Wanted &wanted, const SourceTex
   ResolvedExplanation found = explain(wanted.request, source);
   py::dict out = describe(k, wanted);
   out["device"] = wanted.request.target.arch;
-  if (wanted.request.target.is_gpu()) out["launches"] = launches_of(compile_request(wanted.request, source));
+  if (wanted.request.target.is_gpu())
+    out["launches"] = launches_of(compile_request(wanted.request, source), k.place.texts());
   out["conditions"] = found.conditions;
   out["schedule"] = found.schedule;
   out["shared"] = found.shared;

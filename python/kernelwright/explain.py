@@ -23,6 +23,25 @@ _access_words = {
     "unchecked": "not checked",
 }
 
+# of GPU schedules (compiler/schedule/directives)
+_step_words = {
+    "cache": "parts of the array stay in memory that a team shares",
+    "fold_fill": "the loop writes the zeros around what it computes",
+    "grid": "launched, with so many iterations in a block",
+    "linearize": "launched as one loop over all elements",
+    "private_bins": "each block accumulates in a copy of its own",
+    "rfactor": "a team reduces 4,096 iterations; further launches combine the results",
+    "scan": "three launches: sums of parts, of those, and of each part again",
+    "short_rows": "a thread has a row of fewer than 64 elements",
+    "specialize": "a copy of the loop for some numbers of iterations",
+    "stage": "tiles pass through shared memory, so that both sides access rows",
+    "stage_chain": "one thread goes through parts that the others copy",
+    "stage_columns": "a thread goes down a column of tiles that its warp copies",
+    "stage_rows": "tiles of rows are copied to shared memory",
+    "team": "the threads of a team share the iterations",
+    "unswitch": "a copy without the condition, for where it holds",
+}
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -47,12 +66,15 @@ class Fact:
 class Launch:
     """One kernel that a call launches on a GPU.
 
-    Registers of a thread, and bytes spilled, are None until it is compiled to machine code: by a call or a
-    warm-up.
+    `lines` are (file, line) of the loops that it executes, `threads` those of a block, `shared_bytes` the
+    memory that they share. Registers of a thread, and bytes spilled, are None until it is compiled to machine
+    code: by a call or a warm-up.
     """
 
     name: str
+    lines: tuple[tuple[str, int], ...]
     threads: int
+    shared_bytes: int
     registers: int | None
     spilled: int | None
 
@@ -115,8 +137,11 @@ def _options(kernel: Kernel) -> str:
     return "".join(f", {name}={value!r}" for name, value in _core.options_of(kernel).items())
 
 
-def _launch(name: str, threads: int, registers: int, spilled: int) -> Launch:
-    return Launch(name, threads, *(None if figure < 0 else figure for figure in (registers, spilled)))
+def _launch(
+    name: str, lines: list[tuple[str, int]], threads: int, shared_bytes: int, registers: int, spilled: int
+) -> Launch:
+    figures = (None if figure < 0 else figure for figure in (registers, spilled))
+    return Launch(name, tuple(lines), threads, shared_bytes, *figures)
 
 
 def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], device: str = "") -> Explanation:
@@ -164,7 +189,7 @@ def _version_lines(version: Version) -> Iterator[str]:
     yield from _section("conditions", conditions or ["none but that no extent is 0"])
     yield from _section("loops", [_line(f, version) for f in version.of("loop")])
     yield from _section("schedule", _nest(version))
-    yield from _section("steps", list(version.schedule))
+    yield from _section("steps", _steps(version))
     yield from _section("not done", [line for f in version.of("missed") for line in _missed(f, version)])
     yield from _section("accesses", _accesses(version))
     for title, kind in (("buffers", "buffer"), ("locals", "local"), ("sums", "sum")):
@@ -188,12 +213,35 @@ def _bodies(version: Version) -> list[str]:
 def _launches(version: Version) -> list[str]:
     lines = []
     for launch in version.launches:
-        figures = f", {launch.registers} registers, {launch.spilled} bytes spilled"
-        compiled = ", not compiled yet" if launch.registers is None else figures
-        lines.append(f"{launch.name}: blocks of {launch.threads} threads{compiled}")
+        parts = [f"blocks of {launch.threads} threads" if launch.threads > 1 else "1 thread in a block"]
+        if launch.shared_bytes:
+            parts.append(f"{launch.shared_bytes:,} bytes of shared memory")
+        figures = f"{launch.registers} registers, {launch.spilled} bytes spilled"
+        parts.append("not compiled yet" if launch.registers is None else figures)
+        lines.append(f"{launch.name}{_loops_of(launch, version)}: {', '.join(parts)}")
     if version.device and not any(f.what.startswith("grid") for f in version.of("loop")):
         who = "one team" if any(launch.threads > 1 for launch in version.launches) else "one thread"
         lines.append(f"{who}: no loop is parallel whose bounds the host knows")
+    return lines
+
+
+def _loops_of(launch: Launch, version: Version) -> str:
+    """Returns which loops a launch executes: " (lines 5, 7, 10)"; "" for none."""
+    files = {f.file for f in version.facts}
+    places = [str(n) if len(files) < 2 else f"{n} of {file}" for file, n in launch.lines]
+    if not places:
+        return ""
+    return f" (line{'s' if len(places) > 1 else ''} {', '.join(places)})"
+
+
+def _steps(version: Version) -> list[str]:
+    """Returns the transformations; of those for GPUs alone, the first of each kind says what it does."""
+    lines, told = [], set()
+    for step in version.schedule:
+        name = step.split()[0]
+        meaning = "" if name in told or not version.device else _step_words.get(name, "")
+        told.add(name)
+        lines.append(f"{step:<32}  {meaning}" if meaning else step)
     return lines
 
 
@@ -232,7 +280,7 @@ def _accesses(version: Version) -> list[str]:
             if version.stored:
                 dimension, said = f", dimension {fact.dim}", "checked"
             lines.append(f"{_place(fact, version)}: {fact.subject}{dimension}: {said}")
-    return lines
+    return list(dict.fromkeys(lines))  # an element that is read and written has one line
 
 
 def _line(fact: Fact, version: Version) -> str:

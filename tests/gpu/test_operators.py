@@ -134,7 +134,7 @@ def test_arithmetic(device: Device) -> None:
         assert found.device == "cuda:0"
         np.testing.assert_allclose(found.numpy(), expected, 2e-6, 2e-6)
     with pytest.raises(
-        ValueError, match="tensors of one call must lie on one device, but got CUDA:0 and CPU"
+        ValueError, match="tensors of one call must lie on one device, but got cuda:0 and CPU"
     ):
         t + B
 

@@ -110,10 +110,10 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     """Registers are known once a kernel is compiled; no device is needed."""
     asked = ("-m", "kernelwright", "explain", "program.py", "--device", "sm_90", "--args")
     said = run(*asked, "f64[8],3.0", KW_LIBCUDA=NOWHERE)
-    assert "  device      sm_90\n  launches    scaled_0: blocks of 256 threads, not compiled yet\n" in said
+    assert "  device      sm_90\n  launches    scaled_0 (line 7): blocks of 256 threads, not compiled" in said
     assert "i in range(a.shape[0]): grid, a thread for 2 iterations side by side, 256 threads" in said
-    assert "until_1: blocks of 256 threads, not compiled yet\n" in said
-    assert "  steps       grid i by 512 vector 2\n" in said
+    assert "until_1 (line 14): blocks of 256 threads, not compiled yet\n" in said
+    assert "  steps       grid i by 512 vector 2            launched, with so many iterations in a block\n" in said
     (tmp_path / "serial.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef prefix(a):\n    for i in range(1, a.shape[0]):\n"
         "        a[i] = a[i - 1] + a[i]\n    return a\n"
@@ -127,7 +127,7 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
         "        a[i] = a[i - 1] * a[0]\n    return a\n"
     )
     said = run("-m", "kernelwright", "explain", "few.py", "--device", "sm_80", "--args", "f64[9]")
-    assert "few_0: blocks of 1 threads, not compiled yet\n" in said
+    assert "few_0 (line 5): 1 thread in a block, not compiled yet\n" in said
     assert "one thread: no loop is parallel whose bounds the host knows\n" in said
 
 
@@ -151,5 +151,6 @@ def test_explain_knows_what_real_nvrtc_made(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    found = re.match(r"\(Launch\(name='scaled_0', threads=256, registers=(\d+), spilled=0\),\)", done.stdout)
+    expected = r"\(Launch\(name='scaled_0', lines=\(\('.*program.py', 7\),\), threads=256, shared_bytes=0,"
+    found = re.match(expected + r" registers=(\d+), spilled=0\),\)", done.stdout)
     assert found and 4 < int(found[1]) < 64

@@ -47,6 +47,10 @@ class KernelEmitter {
     find_grid();
     find_team();
     find_uses();
+    for_each_statement(s_.body, [&](const Stmt &s) {
+      if (as<For>(s) || as<While>(s)) out_.loops.push_back(s.loc());
+      return true;
+    });
     text_.open(head());
     if (s_.may_follow_fault) {
       std::string failed = "kw_has_failed(call)";
@@ -101,7 +105,7 @@ class KernelEmitter {
       return b->space != Space::constant && !expressions_.is_variable(b);
     });
     if (shared_.team_functions.empty()) shared_.team_functions = cuda_team_functions();
-    if (team_.is_block()) shared_arrays_.emplace_back(cuda_slots());
+    if (team_.is_block()) shared_arrays_.emplace_back(cuda_slots()), out_.block_bytes += cuda_slot_bytes;
     if (team_.is_block() && !std::exchange(shared_.has_block_teams, true))
       shared_.team_functions += cuda_block_functions();
     statements_.set_team(team_);
@@ -197,7 +201,9 @@ class KernelEmitter {
         int64_t count = of_stages == stages.end() ? 1 : of_stages->second;
         for (const Expr &e : n.buf->extents) count *= *as_int(e);
         shared_arrays_.push_back(cat("KW_SHARED(", type, ", ", all, ", ", per_block_ * count, ");"));
-        Expr bytes = const_int(count * static_cast<int64_t>(item_size(n.buf->dtype)));
+        int64_t size = count * static_cast<int64_t>(item_size(n.buf->dtype));
+        out_.block_bytes += static_cast<uint32_t>(per_block_ * size);
+        Expr bytes = const_int(size);
         return statements_.put_in_workspace(n.buf, all, per_block_ > 1 ? number_of_team_ : "0", bytes);
       }
       auto slot = std::find_if(workspace_.begin(), workspace_.end(),

@@ -44,8 +44,9 @@ class PrivateBinsNest {
   PrivateBinsNest(const std::vector<const For *> &loops, const Buf &buf, const Loc &loc)
       : loops_(loops), buf_(buf), loc_(loc), op_(*operation_of(*loops.front(), buf)) {
     DType t = buf->dtype;
-    own_ = make_buf(make_sym(SymKind::buffer, t, buf->sym->name + "_own"), {const_int(most())}, Space::stack);
     for (const Expr &e : buf->extents) size_ = mul(size_, e);
+    int64_t bins = std::min(most(), as_int(size_).value_or(most()));
+    own_ = make_buf(make_sym(SymKind::buffer, t, buf->sym->name + "_own"), {const_int(bins)}, Space::stack);
   }
 
   Stmt run() const {

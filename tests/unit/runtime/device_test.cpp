@@ -62,7 +62,7 @@ TEST(Device, a_device_that_is_not_here_is_an_error) {
             "no CUDA device: KW_LIBCUDA cannot be opened: /nowhere/libcuda.so.1: cannot open shared object "
             "file: No such file or directory");
   EXPECT_EQ(device_text({}), "CPU");
-  EXPECT_EQ(device_text({DeviceKind::cuda, 1}), "CUDA:1");
+  EXPECT_EQ(device_text({DeviceKind::cuda, 1}), "cuda:1");
 }
 
 TEST(Device, the_tensors_of_a_call_lie_on_one_device) {
