@@ -122,11 +122,9 @@ void describe_launches(const std::vector<std::vector<Loc>> &loops, const SourceM
                        LaunchProgram &p) {
   for (size_t i = 0; i < loops.size(); ++i) {
     std::vector<LoopLine> &lines = p.kernels[i].loops;
-    for (const Loc &loc : loops[i]) {
-      if (!loc.known()) continue;
-      Resolved r = resolve(Diagnostic{Code::E303, loc, {}, {}, {}}, sources);
-      lines.push_back({r.text, r.line});
-    }
+    for (const Loc &loc : loops[i])
+      if (loc.known())
+        lines.push_back({sources.text_number(loc.source), static_cast<int32_t>(sources.position(loc).line)});
     auto key = [](const LoopLine &l) { return std::pair(l.text, l.line); };
     std::sort(lines.begin(), lines.end(),
               [&](const LoopLine &a, const LoopLine &b) { return key(a) < key(b); });

@@ -11,7 +11,7 @@ namespace {
 
 /// Kernels with more statements skip the steps that read the whole nest again after each directive. The time
 /// of these steps grows with the square of the statements. 100: chosen; 4,000 statements would take 6 s.
-constexpr size_t most_shown_statements = 100;
+constexpr size_t most_rewritten_statements = 100;
 
 /// Builds W409. Quotes the line without the reason after it, and names the buffer in the way if there is
 /// one.
@@ -48,11 +48,11 @@ Schedule run_schedule(const Func &f, const Target &target, std::span<const Sched
   LoopNest nest(f);
   if (recorded) nest.record();
   // Decided once: a step may let the kernel grow beyond the limit without stopping the steps behind it.
-  bool is_small = nest.nest().complete && nest.nest().statements.size() <= most_shown_statements;
+  bool is_small = nest.nest().complete && nest.nest().statements.size() <= most_rewritten_statements;
   // The limit is recorded like a refusal, so that explanations say why no loop was rewritten.
   if (!is_small) {
     std::string why = cat("the kernel has ", nest.nest().statements.size(), " statements, of at most ",
-                          most_shown_statements);
+                          most_rewritten_statements);
     nest.reject("rewrites of loops", nest.nest().complete ? why : "the kernel has too many accesses");
   }
   run_or_restore(nest, [&](LoopNest &n) {

@@ -1,5 +1,5 @@
-// Operations on files that take more than one system call. What cannot be read or written is told by the
-// result, not by an exception.
+// Operations on files that take more than one system call. Failures are
+// reported by the result, not by an exception.
 #pragma once
 
 #include <string>

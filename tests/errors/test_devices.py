@@ -358,3 +358,14 @@ print(large.numpy().sum())
         "MemoryError: device 0 has no 4.0 MB left: 1.4 MB of 4.0 MB are free, and arrays of this process hold"
         " 2.5 MB\n0.0"
     )
+
+
+def test_a_text_that_nvrtc_refuses(tmp_path: Path) -> None:
+    """The compiler behind the stand-in fails, with a line of its own."""
+    program = 'print(said(lambda: double(kw.Tensor(x, device="cuda"))))\n'
+    told = run(tmp_path, program, **emulated(CXX="echo 'kernel.cu(1): error: refused'; false"))
+    assert told == (
+        "InternalError: program.py: error[E503]: NVRTC refuses the text of a kernel for sm_90:\n"
+        "kernel.cu(1): error: refused\n"
+        "\n      = help: report it with the output of KW_DEBUG=\"dump:after=all\""
+    )

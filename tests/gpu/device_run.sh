@@ -17,12 +17,21 @@ kit=${KW_DEVICE_KIT:-$root/.kit}
 tiny=${KW_DEVICE_TINY:-}
 : >"$out/summary.txt"
 failed=0
+# the second, since the epoch, at which what runs is ended, and nothing more begins
+deadline=${KW_DEVICE_DEADLINE:-$(($(date +%s) + 530))}
 
 # stage NAME SECONDS COMMAND …
 stage() {
     name=$1 limit=$2
     shift 2
     begin=$(date +%s)
+    left=$((deadline - begin))
+    [ $limit -le $left ] || limit=$left
+    if [ $limit -le 0 ]; then
+        failed=1
+        echo "$name: not run, because no time was left" | tee -a "$out/summary.txt"
+        return
+    fi
     timeout -k 5 "$limit" "$@" >"$out/$name.txt" 2>&1
     code=$?
     [ $code -eq 0 ] || failed=1
@@ -31,7 +40,7 @@ stage() {
 }
 
 build() {
-    cmake -S . -B "$build" -G Ninja -DKW_LLVM=OFF -DKW_TESTS=OFF -DPython_EXECUTABLE="$(command -v "$python")" \
+    cmake -S . -B "$build" -G Ninja -DKW_LLVM=OFF -DKW_TESTS=OFF -DKW_UNITY=ON -DPython_EXECUTABLE="$(command -v "$python")" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_INCLUDE_PATH="$kit/include" && ninja -C "$build"
 }
 
@@ -42,7 +51,12 @@ describe() {
 
 # tests NAME SECONDS FEW: the tests of test_NAME.py, or with KW_DEVICE_TINY those whose name has FEW
 tests() {
-    stage "$1" "$2" "$python" -m pytest -q -p no:cacheprovider --maxfail=20 ${tiny:+-k "$3"} "tests/gpu/test_$1.py"
+    files=tests/gpu/test_$1.py
+    [ "$1" != schedules ] || files="tests/gpu/test_columns.py tests/gpu/test_rows.py tests/gpu/test_cached_rows.py
+        tests/gpu/test_scans.py tests/gpu/test_chains.py tests/gpu/test_fills.py tests/gpu/test_selections.py
+        tests/gpu/test_linear.py"
+    # shellcheck disable=SC2086  # several files
+    stage "$1" "$2" "$python" -m pytest -q -p no:cacheprovider --maxfail=20 ${tiny:+-k "$3"} $files
 }
 
 case ${2:-} in
@@ -58,6 +72,7 @@ tests emulated 120 softmax
 stage gallery 100 "$python" bench/gpu/device.py ${tiny:+--tiny copy softmax}
 tests teams 30 a_long_row
 tests sums 30 dot
+tests schedules 90 int8
 tests tiles 30 transpose
 tests vectors 30 add
 tests atomics 30 least

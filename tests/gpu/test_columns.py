@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,9 @@ from device import Device, bits
 import kernelwright as kw
 from kernelwright import float32, output_tensor
 
-# Eight tiles of 32 rows are there at once.
+# Eight tiles of 32 rows are there at once; from 4,224 columns on, a team has 32 of them.
 SHAPES = [(0, 5), (5, 0), (1, 1), (31, 33), (32, 32), (224, 3), (225, 33), (256, 31), (257, 64), (300, 37)]
+SHAPES += [(40, 4223), (1, 4224), (65, 4225), (260, 4230)]
 
 
 def column_sums(x, w):
@@ -126,7 +128,22 @@ def test_they_are_copied_ahead(function: Callable[..., Any]) -> None:
     assert "stage_columns j" in explained
     assert "pipelined, copies to shared memory are 7 tiles ahead" in explained
     text = kernel.cuda("f32[:, :]", "f32[:]")
-    assert "kw_wait_groups<6>();" in text and "KW_TEAM_KERNEL(32)" in text
+    assert "specialize j below 4224" in explained and "stage_columns j by 8" in explained
+    assert text.count("KW_TEAM_KERNEL(32)") == 2  # for few columns, and for many
+    passes = 2 if function is two_passes else 1
+    assert text.count("kw_wait_groups<6>();") == 2 * passes
+
+
+def test_a_known_number_of_columns(device: Device) -> None:
+    for columns, tile in ((40, 8 * 32), (4300, 32 * 32)):
+        kernel = kw.kernel(
+            f"def f(x):\n    y = output_tensor(({columns},), x.dtype)\n    for i in range(x.shape[0]):\n"
+            f"        for j in range({columns}):\n            y[j] += x[i, j]\n    return y\n"
+        )
+        text = kernel.cuda("f32[:, :]")
+        assert [int(n) for n in re.findall(r"KW_SHARED\(f32, x_tile_all, (\d+)\);", text)] == [8 * tile]
+        x = np.random.default_rng(3).standard_normal((50, columns)).astype("float32")
+        assert bits(kernel(kw.Tensor(x, device="cuda"))) == bits(kernel(x))
 
 
 def test_what_several_threads_load_is_not_copied() -> None:

@@ -11,7 +11,9 @@ import stand_ins
 
 import kernelwright as kw
 
-STAGES = "machine prelude emulated gallery teams sums tiles vectors atomics operators device".split()
+STAGES = (
+    "machine prelude emulated gallery teams sums schedules tiles vectors atomics operators device".split()
+)
 
 
 def test_each_stage_ends_well(tmp_path: Path) -> None:

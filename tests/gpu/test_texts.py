@@ -19,16 +19,32 @@ import corpus
 import kernelwright as kw
 
 CASES = corpus.load()
-SHARE = 12  # of so many kernels one is compiled
-SEED = 0 if os.environ.get("KW_TEST_NVRTC") == "all" else datetime.date.today().toordinal()
-OTHERS = ("sm_80", "sm_86", "sm_100", "sm_120")  # a third of the kernels, each for one of them
+ALL = os.environ.get("KW_TEST_NVRTC") == "all"
+SHARE = 1 if ALL else 20  # of so many kernels one is compiled
+SEED = 0 if ALL else datetime.date.today().toordinal()
+OTHERS = ("sm_80", "sm_86", "sm_100", "sm_120")  # a third of the kernels for each of them
+MODES = ("default", "strict", "fast")
 
-needs_nvrtc = pytest.mark.skipif(not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found")
+needs_nvrtc = pytest.mark.skipif(
+    not ALL and not nvrtc.is_here(), reason="libnvrtc.so.13 or .12 was not found"
+)
 
 
 def chosen() -> list[tuple[int, corpus.Case]]:
-    every = 1 if os.environ.get("KW_TEST_NVRTC") == "all" else SHARE
-    return [(n, case) for n, case in enumerate(CASES) if (n + SEED) % every == 0]
+    return [(n, case) for n, case in enumerate(CASES) if (n + SEED) % SHARE == 0]
+
+
+def compiled_for(n: int) -> list[tuple[str, str]]:
+    """The devices and modes of kernel n: each kernel for sm_90, and each mode for each device."""
+    others = [(device, MODES[(n // 3 + k) % 3]) for k, device in enumerate(OTHERS) if (n + k) % 3 == 0]
+    return [("sm_90", "default"), ("sm_90", MODES[1 + n % 2]), *others]
+
+
+def test_a_third_of_the_kernels_for_each_device() -> None:
+    every = [one for n in range(len(CASES)) for one in compiled_for(n)]
+    for device in OTHERS:
+        modes = [mode for other, mode in every if other == device]
+        assert abs(len(modes) - len(CASES) / 3) <= 1 and set(modes) == set(MODES)
 
 
 @needs_nvrtc
@@ -37,10 +53,10 @@ def test_nvrtc_accepts_the_text(n: int, case: corpus.Case) -> None:
     arguments = case.make(np.random.default_rng(0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        kernel = kw.kernel(fp=("default", "strict", "fast")[n % 3])(case.fn)
-    for device in ("sm_90", *([OTHERS[n // 3 % len(OTHERS)]] if n % 3 == 0 else [])):
-        made = nvrtc.compile_text(kernel.cuda(*arguments, device=device), device)
-        assert made.code == 0, f"seed {SEED}: {device}\n{made.log}"
+        kernels = {fp: kw.kernel(fp=fp)(case.fn) for fp in MODES}
+    for device, fp in compiled_for(n):
+        made = nvrtc.compile_text(kernels[fp].cuda(*arguments, device=device), device)
+        assert made.code == 0, f"seed {SEED}: {device}, {fp}\n{made.log}"
         assert made.is_elf
 
 

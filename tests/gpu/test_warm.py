@@ -113,7 +113,7 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     assert "  device      sm_90\n  launches    scaled_0 (line 7): blocks of 256 threads, not compiled" in said
     assert "i in range(a.shape[0]): grid, a thread for 2 iterations side by side, 256 threads" in said
     assert "until_1 (line 14): blocks of 256 threads, not compiled yet\n" in said
-    assert re.search(r"  steps       grid i by 512 vector 2 +launched, with so many iterations", said)
+    assert re.search(r"  steps       grid i by 512 vector 2 +launched; each block has this many", said)
     (tmp_path / "serial.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef prefix(a):\n    for i in range(1, a.shape[0]):\n"
         "        a[i] = a[i - 1] + a[i]\n    return a\n"

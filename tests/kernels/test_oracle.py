@@ -19,6 +19,7 @@ from kernelwright import _core, _core_testing
 from kernelwright.errors import KernelError
 
 CASES = corpus.load()
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 # the IR that the emitters get for these machines
 LOWERED = ("interp:avx2", "interp:avx512", "interp:sm_90")
 
@@ -87,7 +88,12 @@ def test_exact_sums_are_those_of_cpython_in_every_mode(case: corpus.Case, fp: st
                     _same(x, y, f"{case.name} in {fp} by {how}: arguments")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def part(first: int, step: int) -> list[corpus.Case]:
+    """With sanitizers some of the cases: all would take two thirds of the time of `make asan-python`."""
+    return CASES[first::step] if SANITIZED else CASES
+
+
+@pytest.mark.parametrize("case", part(0, 2), ids=lambda c: c.name)
 def test_default_mode_agrees_between_interpreter_and_machine_code(case: corpus.Case) -> None:
     results = []
     for words in ("cache=off", "cache=off; interp", *(f"cache=off; {way}" for way in LOWERED)):
@@ -99,7 +105,7 @@ def test_default_mode_agrees_between_interpreter_and_machine_code(case: corpus.C
         _same(results[0], result, case.name)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@pytest.mark.parametrize("case", part(1, 2), ids=lambda c: c.name)
 def test_debug_mode_gives_the_same_bits_or_an_error(case: corpus.Case) -> None:
     def run(words: str, debug: bool) -> Any:
         args = case.make(np.random.default_rng(0))
@@ -120,7 +126,7 @@ def test_debug_mode_gives_the_same_bits_or_an_error(case: corpus.Case) -> None:
 
 
 VARIANTS: tuple[dict[str, bool], ...] = ({}, {"debug": True}, {"unchecked": True})
-if "asan" in os.environ.get("LD_PRELOAD", ""):
+if SANITIZED:
     VARIANTS = VARIANTS[:2]  # all passes; compiling is some thirty times slower there
 # inspection compiles the main body; the fully checked one differs from it by this pass, which debug runs too
 PASSES = set(_core.set_debug("dump:after=?").rpartition(": ")[2].split(", ")) - {"emit", "all"}
@@ -136,11 +142,7 @@ def _dumped(case: corpus.Case, options: dict[str, bool], folder: Path, words: st
     return texts
 
 
-# With sanitizers a third of them: all would take a third of the time of `make asan-python`.
-PRINTED = CASES[::3] if "asan" in os.environ.get("LD_PRELOAD", "") else CASES
-
-
-@pytest.mark.parametrize("case", PRINTED, ids=lambda c: c.name)
+@pytest.mark.parametrize("case", part(0, 6), ids=lambda c: c.name)
 def test_printed_ir_parses_back_after_every_pass(case: corpus.Case, tmp_path: Path) -> None:
     seen: set[str] = set()
     for n, (options, words) in enumerate([*((v, "") for v in VARIANTS), ({}, "interp:sm_90")]):

@@ -148,6 +148,17 @@ bool is_short_on_gpu(const For &n) {
   return plain && operations <= most_operations;
 }
 
+uint32_t team_unroll(const For &n) {
+  // Chosen: with the loads of 2,048 threads, 32 KB are under way for each multiprocessor, and latency times
+  // bandwidth of an H100 is 11 KB.
+  constexpr uint32_t loads_at_once = 4;
+  uint32_t loads = 0;
+  for_each_evaluated(n.body, [&](const Expr &e) {
+    walk(e, [&](const Load &l, const Expr &) { loads += l.buf->rank() > 0; });
+  });
+  return is_short_on_gpu(n) && loads <= loads_at_once ? loads_at_once : 0;
+}
+
 std::vector<VectorAccess> vector_accesses(const For &n) { return AccessFinder(n).run(); }
 
 int64_t vector_width_on_gpu(const For &n) {

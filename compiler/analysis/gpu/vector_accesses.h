@@ -29,4 +29,8 @@ int64_t vector_width_on_gpu(const For &n);
 /// the body is short and has no loop and no check.
 bool is_short_on_gpu(const For &n);
 
+/// Returns how many iterations of a loop that a team shares a thread executes at once, so that their loads
+/// come first; 0 for one after the other.
+uint32_t team_unroll(const For &n);
+
 }  // namespace kw

@@ -23,6 +23,7 @@
 #include "schedule/launches/staged_chain.h"
 #include "schedule/launches/staged_rows.h"
 #include "schedule/launches/staged_tiles.h"
+#include "schedule/launches/staging.h"
 #include "schedule/tree/apply_copies.h"
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
@@ -194,9 +195,10 @@ class Apply {
     if constexpr (std::is_same_v<D, StageChain>) return {{staged_chain(*as<For>(s), s.loc())}};
     const For whole = *as<For>(with_own(s, scalars_of_iterations()));
     if constexpr (std::is_same_v<D, ScanLoop>) return {{scanned(whole, f_.fp, s.loc())}};
-    if constexpr (std::is_same_v<D, StageRows>) return {{staged_rows(whole, ThreadPath::rows, s.loc())}};
+    if constexpr (std::is_same_v<D, StageRows>)
+      return {{staged_rows(whole, ThreadPath::rows, tile_side, s.loc())}};
     if constexpr (std::is_same_v<D, StageColumns>)
-      return {{staged_rows(whole, ThreadPath::columns, s.loc())}};
+      return {{staged_rows(whole, ThreadPath::columns, d.width ? d.width : tile_side, s.loc())}};
     std::vector<const For *> loops = loops_of_reduction(whole);
     if constexpr (std::is_same_v<D, Rfactor>) return {{rfactored(loops, s.loc())}};
     return {{with_private_bins(loops, accumulators_.at(0), s.loc())}};

@@ -150,6 +150,7 @@ class OperandPrinter {
     return cat(names_[d.loop], " below ", d.below,
                d.from ? cat(" or ", names_[d.inner], " from ", d.from) : "");
   }
+  std::string operator()(const StageColumns &d) const { return cat(names_[d.loop], given("by", d.width)); }
   std::string operator()(const ShortRows &d) const { return cat(names_[d.loop], " ", names_[d.inner]); }
   std::string operator()(const Linearize &d) const {
     return cat(names_[d.loop], given("below", d.below), " by ", d.per_block, given("vector", d.vector),
@@ -298,6 +299,10 @@ class LineParser {
     if (word_ == "by") d.count = size("by");
   }
   void operands(Fuse &d) { d.loop = loop(), d.next = loop(); }
+  void operands(StageColumns &d) {
+    d.loop = loop();
+    if (word_ == "by") d.width = size("by");
+  }
   void operands(ShortRows &d) { d.loop = loop(), d.inner = loop(); }
   void operands(Distribute &d) { d.loop = loop(), d.after = size("after"); }
   void operands(Peel &d) {

@@ -188,11 +188,12 @@ struct StageRows {
   static constexpr std::string_view name = "stage_rows";
   uint32_t loop = 0;
 };
-/// stage_columns LOOP: launches a loop over columns, 32 for each team, whose threads each go down a column in
-/// its order; copies tiles of what they load, ahead of them, to memory that the team shares.
+/// stage_columns LOOP [by 8]: launches a loop over columns, 32 or 8 for each team, whose threads each go down
+/// a column in its order; copies tiles of what they load, ahead of them, to memory that the team shares.
 struct StageColumns {
   static constexpr std::string_view name = "stage_columns";
   uint32_t loop = 0;
+  int64_t width = 0;  ///< columns of a team; 0: 32
 };
 /// stage_chain LOOP: lets one team on a GPU copy parts of what a loop goes through, in its order, to and from
 /// memory that the team shares.
@@ -272,8 +273,9 @@ inline constexpr bool rewrites_for_gpu =
 /// Whether a directive names one loop and nothing else.
 template <class D>
 inline constexpr bool names_loop_only =
-    rewrites_for_gpu<D> || std::is_same_v<D, Stream> || std::is_same_v<D, Prefetch> ||
-    std::is_same_v<D, Transpose> || std::is_same_v<D, Flatten> || std::is_same_v<D, Collapse>;
+    (rewrites_for_gpu<D> && !std::is_same_v<D, StageColumns>) || std::is_same_v<D, Stream> ||
+    std::is_same_v<D, Prefetch> || std::is_same_v<D, Transpose> || std::is_same_v<D, Flatten> ||
+    std::is_same_v<D, Collapse>;
 
 /// Whether a directive names a buffer and a loop.
 template <class D>

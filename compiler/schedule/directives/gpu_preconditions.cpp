@@ -20,6 +20,7 @@
 #include "schedule/launches/staged_chain.h"
 #include "schedule/launches/staged_rows.h"
 #include "schedule/launches/staged_tiles.h"
+#include "schedule/launches/staging.h"
 #include "schedule/tree/unswitched_loop.h"
 
 namespace kw {
@@ -139,21 +140,23 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Rfactor &
   return values.accumulators.empty() && values.selections.empty() ? "it reduces nothing" : "";
 }
 
-static std::string_view why_not_staged(const Func &f, const Nest &nest, uint32_t loop, ThreadPath path) {
+static std::string_view why_not_staged(const Func &f, const Nest &nest, uint32_t loop, ThreadPath path,
+                                       int64_t width) {
   const For &n = *nest.loops[loop].loop;
   if (!holds_serial_loops_alone(n)) return has_kind;
   size_t grids = 0;
   for (const For *around : loops_around(nest, loop)) grids += around && around->kind == ForKind::grid;
   if (grids > 2 || !launchable_loops(f).count(&n)) return unknown_bounds;
-  if (can_stage_rows(n, path)) return "";
+  if (can_stage_rows(n, path, width)) return "";
   return path == ThreadPath::rows ? "no loop in it goes through a row that can be copied"
                                   : "no loop in it goes down a column that can be copied";
 }
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows &d) {
-  return why_not_staged(f, nest, d.loop, ThreadPath::rows);
+  return why_not_staged(f, nest, d.loop, ThreadPath::rows, tile_side);
 }
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageColumns &d) {
-  return why_not_staged(f, nest, d.loop, ThreadPath::columns);
+  if (d.width && d.width != few_columns) return "its teams have 8 or 32 columns";
+  return why_not_staged(f, nest, d.loop, ThreadPath::columns, d.width ? d.width : tile_side);
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d) {

@@ -104,14 +104,19 @@ bool lanes_run_over(const For &n) {
   return alone;
 }
 
-/// Returns whether a conditional of the loop selects into a buffer.
+size_t stores_in(const Stmt &s, const Buf &b) {
+  size_t count = 0;
+  walk(s, [&](const Store &n, const Stmt &) { count += n.buf == b; });
+  return count;
+}
+
+/// Returns whether one conditional of the loop selects into a cell, and nothing else stores to it. Also not
+/// what never executes, which no dependence tells.
 bool is_selected(const For &n, const Buf &b) {
-  bool found = false;
-  walk(n.body, [&](const If &i, const Stmt &) {
-    std::vector<Buf> kept = match_arg_reduction(i).kept;
-    found = found || std::find(kept.begin(), kept.end(), b) != kept.end();
-  });
-  return found;
+  for (const Selection &s : CombinedValues(n).selections)
+    if (std::find(s.form.kept.begin(), s.form.kept.end(), b) != s.form.kept.end())
+      return stores_in(n.body, b) == stores_in(s.at->yes, b);
+  return false;
 }
 
 /// Returns whether all stores of the loop to a buffer accumulate in the same element, in all iterations, by
@@ -167,7 +172,11 @@ Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const Loo
   if (!v.ok()) return v;
   // What the statements look like counts too: no dependence tells of those that never execute.
   std::vector<const For *> around = loops_of(place.scope);
-  for (const Accumulator &a : CombinedValues(n).accumulators) {
+  CombinedValues values(n);
+  for (const Selection &s : values.selections)
+    for (const Buf &b : s.form.kept)
+      if (!is_selected(n, b)) return inapplicable("the order of its stores is fixed", n.iter->loc);
+  for (const Accumulator &a : values.accumulators) {
     bool is_atomic = std::any_of(around.begin(), around.end(), [&](const For *outer) {
       return outer && std::find(outer->atomics.begin(), outer->atomics.end(), a.cell) != outer->atomics.end();
     });
@@ -297,7 +306,9 @@ Verdict legal_scan(const Func &f, const ScanLoop &, const LoopPlace &place, bool
   LoopPlace apart{without_scan(n, *scan_of(n, f.fp), place.at.loc()), place.scope};
   Func trial = f;
   trial.body = rewrite(f.body, [&](const For &one, const Stmt &s) { return &one == &n ? apart.at : s; });
-  return legal_apart(trial, extract_nest(apart.at, apart.scope), 0, apart, shown);
+  Verdict v = legal_apart(trial, extract_nest(apart.at, apart.scope), 0, apart, shown);
+  v.dependence.reset(), v.witness.reset(), v.cause.reset();  // they are of the trial
+  return v;
 }
 
 Verdict legal_vectorize(const Func &f, const Nest &nest, const Vectorize &d, const LoopPlace &place,

@@ -14,6 +14,7 @@
 #include "ir/walk.h"
 #include "schedule/gpu/teams.h"
 #include "schedule/gpu/threads.h"
+#include "schedule/launches/staging.h"
 #include "schedule/steps/steps.h"
 
 namespace kw {
@@ -149,7 +150,7 @@ bool stage_tiles(LoopNest &nest, std::vector<Sym> loops) {
 /// Launches a loop in whose rows threads would each go their own way, or whose columns threads go down in
 /// their order (StageRows, StageColumns). Returns whether it does.
 template <class Directive>
-bool stage_paths(LoopNest &nest, const std::vector<Sym> &loops) {
+bool stage_paths(LoopNest &nest, const std::vector<Sym> &loops, Directive how = {}) {
   LoopNest trial = nest;
   auto number = [&](const Sym &iter) { return *find_loop(trial.nest(), iter); };
   for (uint32_t l : loops_in(nest.nest(), number(loops.back())))
@@ -162,7 +163,9 @@ bool stage_paths(LoopNest &nest, const std::vector<Sym> &loops) {
     if (const For *n = trial.nest().loops[l].loop) inner.push_back(n->iter);
   replace_carried_values(trial, inner);
   auto rows = find_loop(trial.nest(), loops.back());
-  if (!rows || !trial.try_apply(Directive{*rows}).ok()) return false;
+  if (!rows) return false;
+  how.loop = *rows;
+  if (!trial.try_apply(how).ok()) return false;
   nest = trial;
   return true;
 }
@@ -181,6 +184,27 @@ bool loads_columns_once(const Nest &nest, const std::vector<Sym> &loops) {
         once = once && stride_of(nest, a, *find_loop(nest, iter)) != StrideKind::invariant;
     }
   return found && once;
+}
+
+/// Columns from which on a warp for 32 of them keeps all multiprocessors of an H100 busy: 32 for each of 132.
+constexpr int64_t many_columns = 4224;
+
+/// Launches loops whose columns threads go down (StageColumns): where one loop over few columns is all that
+/// is launched, or in calls that have few, a warp for eight of them. Returns whether it does.
+bool launch_columns(LoopNest &nest, const std::vector<Sym> &loops) {
+  if (loops.size() > 1) return stage_paths<StageColumns>(nest, loops);
+  uint32_t number = *find_loop(nest.nest(), loops[0]);
+  if (auto trips = constant_trips(*nest.nest().loops[number].loop)) {
+    bool is_few = *trips < static_cast<uint64_t>(many_columns);
+    return stage_paths(nest, loops, StageColumns{0, is_few ? few_columns : 0});
+  }
+  LoopNest trial = nest;
+  if (!trial.try_apply(Specialize{number, many_columns}).ok()) return stage_paths<StageColumns>(nest, loops);
+  std::vector<Sym> copy{trial.nest().loops[number].loop->iter};  // it comes first
+  bool is_staged =
+      stage_paths(trial, copy, StageColumns{0, few_columns}) && stage_paths<StageColumns>(trial, loops);
+  if (is_staged) nest = trial;
+  return is_staged;
 }
 
 /// Returns the first of these loops that runs over all of a row, whose trip count is its length; null if none
@@ -229,19 +253,10 @@ uint32_t count_loops(const Nest &nest, uint32_t loop) {
 /// Rows that are longer pay for a block each: its threads have four elements or more. A warp for each would
 /// also have so many rows under way that none of them stays in a cache until it is read again. Chosen.
 constexpr int64_t long_row = 4 * block_team_threads;
-/// Iterations whose loads a thread waits for at once. Chosen: with those of 2,048 threads, 32 KB are under
-/// way for each multiprocessor, and latency times bandwidth of an H100 is 11 KB.
-constexpr int64_t team_loads_at_once = 4;
 
-/// Lets threads share a loop. Iterations that load more are written out once.
+/// Lets threads share a loop.
 void share(LoopNest &nest, uint32_t loop, int64_t threads) {
-  const For &n = *nest.nest().loops[loop].loop;
-  int64_t loads = 0;
-  for_each_evaluated(n.body, [&](const Expr &e) {
-    walk(e, [&](const Load &l, const Expr &) { loads += l.buf->rank() > 0; });
-  });
-  bool unrolls = is_short_on_gpu(n) && loads <= team_loads_at_once;
-  nest.try_apply(Team{loop, threads, unrolls ? team_loads_at_once : 0});
+  nest.try_apply(Team{loop, threads, team_unroll(*nest.nest().loops[loop].loop)});
 }
 
 /// Launches one loop with a block for each of its iterations, whose threads share these loops.
@@ -304,7 +319,7 @@ void map_grids(LoopNest &nest, const Target &target) {
       launch_blocks(nest, loops, teams_of_block);
       for (const Sym &iter : shared) share(nest, *find_loop(nest.nest(), iter), warp_threads);
     } else if (!stage_paths<StageRows>(nest, loops) &&
-               !(loads_columns_once(nest.nest(), loops) && stage_paths<StageColumns>(nest, loops))) {
+               !(loads_columns_once(nest.nest(), loops) && launch_columns(nest, loops))) {
       launch_threads(nest, loops);
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/gpu/combined_values.h"
+#include "analysis/gpu/vector_accesses.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -27,9 +28,6 @@ constexpr int64_t radix_bits = 4, radix = int64_t{1} << radix_bits;
 /// Levels for 2^46 iterations.
 constexpr int64_t most_levels = 9;
 constexpr int64_t threads_of_level = 32;  // chosen
-/// Iterations of a thread whose loads come before their comparisons. Chosen: warps of a full multiprocessor
-/// then have 32 KB under way, and an H100 needs 11 KB.
-constexpr uint32_t loads_at_once = 4;
 
 /// The loops of a reduction, and its parts.
 class RfactorNest {
@@ -100,13 +98,13 @@ class RfactorNest {
     }
     For block{k, first, end, 1, ForKind::block, Hint::none, {}, std::move(iteration)};
     block.how.threads = warp_threads, block.id = loops_.back()->id;
-    if (!has_lanes()) block.how.unroll = loads_at_once;
+    if (!has_lanes()) block.how.unroll = team_unroll(block);
     std::vector<Stmt> statements;
     for (size_t i = 0; i < cells_.size(); ++i) statements.push_back(store(cells_[i], {}, identity(i), loc_));
     auto append = [&](const std::vector<Stmt> &more) {
       statements.insert(statements.end(), more.begin(), more.end());
     };
-    for (const SelectedParts &s : selected_) append(s.begin());
+    for (const SelectedParts &s : selected_) append(s.initialize());
     statements.push_back(for_loop(std::move(block), loc_));
     for (size_t i = 0; i < cells_.size(); ++i)
       statements.push_back(store(parts_[i], {kw::ref(b)}, load(cells_[i], {}), loc_));

@@ -25,12 +25,15 @@ class SelectedParts {
 
   /// Returns the cell that stands for a buffer; null for others.
   Buf cell_of(const Buf &kept) const;
-  std::vector<Stmt> begin() const;
+  /// Sets the cells to what the loop begins with.
+  std::vector<Stmt> initialize() const;
   /// Returns the store of iteration k to a kept buffer.
   Stmt keep(const Store &n, const Expr &k) const;
+  /// Stores the cells as the part of a block.
   std::vector<Stmt> store_parts(const Expr &block) const;
   /// Sets part `first` to the best of `count` parts, `apart` from one another.
   Stmt combine(const Expr &first, const Expr &apart, int64_t count) const;
+  /// Takes the last part that is left, if anything was selected.
   Stmt take_total() const;
 
  private:

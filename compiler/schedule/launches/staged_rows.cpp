@@ -82,7 +82,7 @@ class RowBody {
     if (!fits_) return;
     auto place = [&](const std::vector<Expr> &index) { return is_place(index, n.iter); };
     parts_.push_back({&n, {}, row_accesses(n, place)});
-    // Threads that go down columns store tile_side by tile_side.
+    // Threads that go down columns store side by side.
     if (path_ == ThreadPath::columns)
       std::erase_if(parts_.back().rows, [](const RowAccess &r) { return !r.is_loaded; });
     parts_.emplace_back();
@@ -120,16 +120,16 @@ struct Room {
   uint32_t stages = 0;
 };
 
-int64_t shared_bytes_of(const RowBody &body, uint32_t stages) {
+int64_t shared_bytes_of(const RowBody &body, int64_t width, uint32_t stages) {
   std::unordered_map<const BufNode *, int64_t> tiles;
   for (const RowPart &p : body.parts())
     for (const RowAccess &r : p.rows) {
-      int64_t bytes = tile_side * (tile_side + 1) * static_cast<int64_t>(item_size(r.buf->dtype));
+      int64_t bytes = tile_side * (width + 1) * static_cast<int64_t>(item_size(r.buf->dtype));
       int64_t &most = tiles[r.buf.get()];
       most = std::max(most, r.is_loaded ? bytes * std::max(stages, 1u) : bytes);
     }
   int64_t bytes = 0;
-  for (const Buf &cell : body.cells()) bytes += tile_side * static_cast<int64_t>(item_size(cell->dtype));
+  for (const Buf &cell : body.cells()) bytes += width * static_cast<int64_t>(item_size(cell->dtype));
   for (const auto &[buf, size] : tiles) bytes += size;
   return bytes;
 }
@@ -140,10 +140,10 @@ bool copies_ahead(const RowBody &body) {
   });
 }
 
-Room room_for(const RowBody &body, ThreadPath path) {
+Room room_for(const RowBody &body, ThreadPath path, int64_t width) {
   uint32_t most = path == ThreadPath::rows ? most_stages_of_rows : most_stages_of_columns;
   for (uint32_t stages = copies_ahead(body) ? most : 0;; --stages) {
-    int64_t teams = teams_of_block, bytes = shared_bytes_of(body, stages);
+    int64_t teams = teams_of_block, bytes = shared_bytes_of(body, width, stages);
     while (teams && teams * bytes > most_shared_bytes) teams /= 2;
     if (teams || stages < 2) return {teams, stages};
   }
@@ -152,15 +152,20 @@ Room room_for(const RowBody &body, ThreadPath path) {
 /// Builds the block loops of a team.
 class RowBuilder {
  public:
-  RowBuilder(const For &rows, ThreadPath path, const Loc &loc)
-      : rows_(rows), path_(path), loc_(loc), body_(rows, path), room_(room_for(body_, path)) {
+  RowBuilder(const For &rows, ThreadPath path, int64_t width, const Loc &loc)
+      : rows_(rows),
+        path_(path),
+        width_(width),
+        loc_(loc),
+        body_(rows, path),
+        room_(room_for(body_, path, width)) {
     for (const Buf &cell : body_.cells())
-      arrays_.push_back(shared(cell, cell->sym->name + "_of_rows", {const_int(tile_side)}));
+      arrays_.push_back(shared(cell, cell->sym->name + "_of_rows", {const_int(width)}));
     for (const RowPart &p : body_.parts())
       for (const RowAccess &r : p.rows)
         if (!tile_of(r.buf)) {
           // One more column: the elements of a column then lie in different banks.
-          Expr row = const_int(path == ThreadPath::rows ? tile_side + 1 : tile_side);
+          Expr row = const_int(path == ThreadPath::rows ? tile_side + 1 : width);
           tiles_.push_back({r.buf, shared(r.buf, r.buf->sym->name + "_tile", {const_int(tile_side), row})});
         }
   }
@@ -176,11 +181,11 @@ class RowBuilder {
     Stmt out = seq(std::move(statements), loc_);
     for (const Buf &array : arrays_) out = alloc(array, Fill::none, out, loc_);
     for (const auto &[buf, tile] : tiles_) out = alloc(tile, Fill::none, out, loc_);
-    out = let(first_, add(rows_.lo, mul(kw::ref(number_), const_int(tile_side))), out, loc_);
-    Expr count =
-        binary(BinOp::floor_div, add(trips_of(rows_), const_int(tile_side - 1)), const_int(tile_side));
+    out = let(first_, add(rows_.lo, mul(kw::ref(number_), const_int(width_))), out, loc_);
+    Expr count = binary(BinOp::floor_div, add(trips_of(rows_), const_int(width_ - 1)), const_int(width_));
     For grid{number_, const_int(0), count, 1, ForKind::grid, Hint::none, {}, std::move(out)};
-    grid.how.per_block = static_cast<uint32_t>(room_.teams), grid.id = rows_.id;
+    // Few teams lie on as many multiprocessors as there are.
+    grid.how.per_block = width_ == few_columns ? 1 : static_cast<uint32_t>(room_.teams), grid.id = rows_.id;
     return for_loop(std::move(grid), loc_);
   }
 
@@ -227,8 +232,7 @@ class RowBuilder {
     Stmt out = seq(std::move(statements), loc_);
     for (const Buf &cell : own) out = alloc(cell, Fill::none, out, loc_);
     out = if_else(binary(BinOp::lt, kw::ref(i), rows_.hi), std::move(out), {}, loc_);
-    return block_loop(t, tile_side, 0, rows_.id,
-                      let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_));
+    return block_loop(t, width_, 0, rows_.id, let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_));
   }
   /// for j0: copies in, 32 columns of each row, copies out
   Stmt columns(const RowPart &p) const {
@@ -272,14 +276,16 @@ class RowBuilder {
     return for_loop(std::move(out), loc_);
   }
 
-  /// Copies tiles in, or those that are stored out: threads tile_side by tile_side access columns tile_side
-  /// by tile_side.
+  /// Copies tiles in, or those that are stored out.
   Stmt copies(const RowPart &p, const Sym &first, bool in) const {
     Sym k = new_iterator("k"), i = new_local(rows_.iter->name), j = new_local(p.columns->iter->name);
     Substitution with;
     with.values[rows_.iter.get()] = kw::ref(i), with.values[p.columns->iter.get()] = kw::ref(j);
-    Expr row = binary(BinOp::floor_div, kw::ref(k), const_int(tile_side)),
-         column = binary(BinOp::floor_mod, kw::ref(k), const_int(tile_side));
+    // Threads side by side access what is side by side in a row of memory.
+    bool by_rows = path_ == ThreadPath::rows;
+    Expr in_row = const_int(by_rows ? tile_side : width_);
+    Expr row = binary(BinOp::floor_div, kw::ref(k), in_row),
+         column = binary(BinOp::floor_mod, kw::ref(k), in_row);
     std::vector<Stmt> statements;
     for (const RowAccess &r : p.rows) {
       if (in ? !r.is_loaded : !r.is_stored) continue;
@@ -293,14 +299,14 @@ class RowBuilder {
     Expr inside =
         logic(true, binary(BinOp::lt, kw::ref(i), rows_.hi), binary(BinOp::lt, kw::ref(j), p.columns->hi));
     Stmt body = if_else(inside, seq(std::move(statements), loc_), {}, loc_);
-    bool by_rows = path_ == ThreadPath::rows;
     body = let(j, add(kw::ref(first), by_rows ? column : row), std::move(body), loc_);
     body = let(i, add(kw::ref(first_), by_rows ? row : column), std::move(body), loc_);
-    return block_loop(k, tile_side * tile_side, shared_loads_at_once, LoopId{}, std::move(body));
+    return block_loop(k, tile_side * width_, shared_loads_at_once, LoopId{}, std::move(body));
   }
 
   const For &rows_;
   ThreadPath path_;
+  int64_t width_;  ///< rows of a team, or columns
   Loc loc_;
   RowBody body_;
   Room room_;
@@ -311,13 +317,13 @@ class RowBuilder {
 
 }  // namespace
 
-bool can_stage_rows(const For &rows, ThreadPath path) {
+bool can_stage_rows(const For &rows, ThreadPath path, int64_t width) {
   RowBody body(rows, path);
-  return body.fits() && room_for(body, path).teams > 0;
+  return body.fits() && room_for(body, path, width).teams > 0;
 }
 
-Stmt staged_rows(const For &rows, ThreadPath path, const Loc &loc) {
-  return RowBuilder(rows, path, loc).run();
+Stmt staged_rows(const For &rows, ThreadPath path, int64_t width, const Loc &loc) {
+  return RowBuilder(rows, path, width, loc).run();
 }
 
 }  // namespace kw

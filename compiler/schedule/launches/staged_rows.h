@@ -15,9 +15,9 @@ enum class ThreadPath : uint8_t { rows, columns };
 
 /// Returns whether a body is statements and loops with steps of 1, of which one goes through a row (or down a
 /// column) that can be copied, and whether what a team then shares fits a block.
-bool can_stage_rows(const For &rows, ThreadPath path);
+bool can_stage_rows(const For &rows, ThreadPath path, int64_t width);
 
-/// Returns the loop as teams of 32 rows, or columns, each.
-Stmt staged_rows(const For &rows, ThreadPath path, const Loc &loc);
+/// Returns the loop as teams of `width` rows, or columns, each: 32, or 8 columns.
+Stmt staged_rows(const For &rows, ThreadPath path, int64_t width, const Loc &loc);
 
 }  // namespace kw

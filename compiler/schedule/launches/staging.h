@@ -11,6 +11,9 @@ namespace kw {
 
 /// Rows and columns of a square tile of a warp.
 inline constexpr int64_t tile_side = warp_threads;
+/// Columns of a team where few columns are all that is parallel: a row of a tile is a sector of 32 bytes, for
+/// elements of 4 bytes.
+inline constexpr int64_t few_columns = 8;
 /// Iterations that are written out, so that a thread waits for several loads from shared memory, of some 30
 /// cycles, at once. Chosen.
 inline constexpr uint32_t shared_loads_at_once = 8;

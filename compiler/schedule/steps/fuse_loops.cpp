@@ -14,9 +14,10 @@ namespace kw {
 
 namespace {
 
-constexpr size_t most_fused_statements =
-    24;                              // of a fused body. Chosen: more need more registers than there are
-constexpr size_t most_streams = 10;  // arrays of a fused body. Chosen: prefetchers follow few at once
+/// Statements of a fused body. Chosen: more need more registers than there are.
+constexpr size_t most_fused_statements = 24;
+/// Arrays of a fused body. Chosen: prefetchers follow few at once.
+constexpr size_t most_streams = 10;
 
 /// Returns the arrays that a body accesses; mutable scalars in registers are none.
 std::unordered_set<const BufNode *> memory_of(const Stmt &body) {

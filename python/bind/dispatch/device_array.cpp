@@ -46,14 +46,66 @@ bool read_integers(PyObject *tuple, std::vector<int64_t> &out) {
   return bool(items);
 }
 
-/// Lets the stream of this thread wait for the work that another stream has so far.
-void wait_for(CudaDevice &device, uintptr_t stream) {
-  if (stream == no_stream) return;
+/// Returns the stream that a number of the interfaces means.
+CuStream stream_of_number(uintptr_t number) {
   // the per-thread default stream has no handle of its own that we could record in: the legacy stream waits
   // for it
-  auto producer = reinterpret_cast<CuStream>(stream == per_thread ? legacy : stream);
-  device.memory().order(producer, present_stream(device.index()));
+  return reinterpret_cast<CuStream>(number == per_thread ? legacy : number);
 }
+
+/// Returns the library that a type comes from: "torch" for torch.Tensor.
+std::string library_of(PyObject *o) {
+  PyRef module(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(o)), "__module__"));
+  std::string name = module && PyUnicode_Check(module.get()) ? utf8(module.get()) : std::string();
+  PyErr_Clear();
+  return name.substr(0, name.find('.'));
+}
+
+/// Returns the number of the stream in which torch works at present, which its arrays do not tell; no_stream
+/// for arrays of other libraries.
+uintptr_t stream_of_library(PyObject *o, uint32_t index) {
+  if (library_of(o) != "torch") return no_stream;
+  PyRef cuda(PyImport_ImportModule("torch.cuda"));
+  PyRef stream(cuda ? PyObject_CallMethod(cuda.get(), "current_stream", "I", index) : nullptr);
+  PyRef handle(stream ? PyObject_GetAttrString(stream.get(), "cuda_stream") : nullptr);
+  uintptr_t number = handle ? PyLong_AsUnsignedLongLong(handle.get()) : no_stream;
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    return no_stream;
+  }
+  return number ? number : legacy;  // torch writes the default stream as 0
+}
+
+/// Memory of another library for the time of a call. Its stream waits for our work when the call has been
+/// launched, because the library may then read what we wrote, or use the memory for something else.
+class Borrowed {
+ public:
+  enum class Order { none, unknown, stream };
+
+  /// Memory that a library uses in the stream `producer`, in one that it does not tell, or in no order at
+  /// all.
+  Borrowed(uint32_t index, Order order, uintptr_t producer)
+      : index_(index), order_(order), ours_(present_stream(index)), theirs_(stream_of_number(producer)) {}
+  /// Lets our stream wait for the work that theirs has so far.
+  void begin() const {
+    if (order_ == Order::stream) cuda_device(index_).memory().order(theirs_, ours_);
+  }
+  /// Lets their stream wait for ours. If it is not known, this thread waits.
+  void end() const {
+    try {
+      CudaDevice &device = cuda_device(index_);
+      if (order_ == Order::stream && theirs_ != ours_) device.memory().order(ours_, theirs_);
+      if (order_ == Order::unknown) device.driver().cuStreamSynchronize(ours_);
+    } catch (const std::exception &) {
+      // the device has failed, or is gone with the process: nothing is left to order
+    }
+  }
+
+ private:
+  uint32_t index_;
+  Order order_;
+  CuStream ours_, theirs_;
+};
 
 // ---- DLPack
 
@@ -93,6 +145,7 @@ struct Exported {
   DlVersioned versioned{};
   Tensor tensor;
   std::vector<int64_t> shape, strides;
+  CuStream consumer = nullptr;  ///< in which they use it, if they told
 };
 
 /// The codes of DLPack for the kinds of dtypes.
@@ -113,14 +166,18 @@ std::optional<DType> dtype_of(const DlTensor &t) {
   return std::nullopt;
 }
 
-/// Returns the stream that a number of DLPack means.
-CuStream stream_of_number(int64_t number) {
-  // the legacy stream waits for the default stream of each thread
-  return reinterpret_cast<CuStream>(number == int64_t{per_thread} ? int64_t{legacy} : number);
+/// Lets the next use of the memory of a tensor wait for the work that a stream has by then.
+void used_by(const Tensor &t, CuStream stream) {
+  cuda_device(t.device().index).memory().use(reinterpret_cast<CuPointer>(t.data()), stream);
 }
 
 void drop(void *context) {
   auto *e = static_cast<Exported *>(context);
+  try {
+    if (e->consumer) used_by(e->tensor, e->consumer);
+  } catch (const std::exception &) {
+    // the device has failed, or is gone with the process
+  }
   e->tensor.storage().drop_view();
   delete e;
 }
@@ -146,6 +203,11 @@ std::optional<uint32_t> gpu_of(PyObject *o) {
   return found;
 }
 
+bool exports_dlpack(PyObject *o) {
+  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(o));
+  return PyObject_HasAttrString(type, "__dlpack__") && PyObject_HasAttrString(type, "__dlpack_device__");
+}
+
 }  // namespace
 
 PyRef tensor_of_cuda_array(PyObject *o) {
@@ -160,6 +222,8 @@ PyRef tensor_of_cuda_array(PyObject *o) {
   }
   if (!PyDict_Check(description.get())) return refuse_array("is no dict");
   auto get = [&](const char *key) { return PyDict_GetItemString(description.get(), key); };
+  // before version 3 nothing orders the work of the library, which DLPack does
+  if (!get("stream") && exports_dlpack(o)) return {};
   PyObject *shape = get("shape"), *type = get("typestr"), *data = get("data"), *strides = get("strides"),
            *stream = get("stream");
   if (!shape || !type || !data || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2)
@@ -186,10 +250,11 @@ PyRef tensor_of_cuda_array(PyObject *o) {
     if (producer == no_stream) return refuse_array("names stream 0, which the interface forbids");
   }
   uint32_t index = device_of_memory(address);
-  wait_for(cuda_device(index), producer);
+  Borrowed memory(index, producer == no_stream ? Borrowed::Order::none : Borrowed::Order::stream, producer);
+  memory.begin();
   PyObject *owner = Py_NewRef(o);
-  auto storage =
-      Storage::adopt(address, !is_read_only, [owner] { release_object(owner); }, {DeviceKind::cuda, index});
+  auto release = [owner, memory] { memory.end(), release_object(owner); };
+  auto storage = Storage::adopt(address, !is_read_only, std::move(release), {DeviceKind::cuda, index});
   Tensor t = Tensor::over(std::move(storage), address, *dtype, extents, steps);
   return PyRef(wrap_tensor(default_result_class(), std::move(t)));
 }
@@ -216,9 +281,7 @@ PyObject *cuda_array_interface(const Tensor &t) {
 }
 
 PyRef tensor_of_dlpack(PyObject *o) {
-  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(o));
-  if (!PyObject_HasAttrString(type, "__dlpack__") || !PyObject_HasAttrString(type, "__dlpack_device__"))
-    return {};
+  if (!exports_dlpack(o)) return {};
   std::optional<uint32_t> index = gpu_of(o);
   if (!index) return {};
   // the streams of all devices but the chosen ones have the same number
@@ -242,7 +305,12 @@ PyRef tensor_of_dlpack(PyObject *o) {
   auto rank = static_cast<size_t>(t.rank);
   std::vector<int64_t> shape(t.shape, t.shape + rank), strides;
   if (t.strides) strides.assign(t.strides, t.strides + rank);
-  auto release = [m] {
+  // the library has ordered its work before ours
+  uintptr_t producer = stream_of_library(o, *index);
+  Borrowed memory(*index, producer == no_stream ? Borrowed::Order::unknown : Borrowed::Order::stream,
+                  producer);
+  auto release = [m, memory] {
+    memory.end();
     // the deleters of most libraries release objects of Python
     if (!Py_IsInitialized() || !m->deleter) return;
     PyGILState_STATE state = PyGILState_Ensure();
@@ -255,10 +323,18 @@ PyRef tensor_of_dlpack(PyObject *o) {
       wrap_tensor(default_result_class(), Tensor::over(std::move(storage), data, *dtype, shape, strides)));
 }
 
+PyObject *in_library_of(PyObject *original, PyObject *tensor) {
+  std::string library = library_of(original);
+  if (!tensor || (library != "torch" && library != "cupy")) return tensor;
+  PyRef own(tensor), module(PyImport_ImportModule(library.c_str()));
+  return module ? PyObject_CallMethod(module.get(), "from_dlpack", "O", tensor) : nullptr;
+}
+
 PyObject *dlpack_capsule(const Tensor &t, PyObject *stream, bool is_versioned) {
   bool is_gpu = t.device().kind == DeviceKind::cuda;
   if (!t.writable() && !is_versioned)
     return PyErr_Format(PyExc_BufferError, "DLPack before version 1 cannot say that memory is read-only");
+  CuStream consumer = nullptr;
   if (stream != Py_None) {
     int64_t number = PyLong_AsLongLong(stream);
     if (PyErr_Occurred()) return nullptr;
@@ -267,10 +343,13 @@ PyObject *dlpack_capsule(const Tensor &t, PyObject *stream, bool is_versioned) {
     if (number != no_order) {
       CudaDevice &device = cuda_device(t.device().index);
       device.enter();
-      device.memory().order(present_stream(device.index()), stream_of_number(number));
+      consumer = stream_of_number(static_cast<uintptr_t>(number));
+      device.memory().order(present_stream(device.index()), consumer);
+      used_by(t, consumer);
     }
   }
   auto e = std::make_unique<Exported>();
+  e->consumer = consumer;
   e->tensor = t.detached();
   e->shape.assign(t.shape().begin(), t.shape().end());
   e->strides.assign(t.strides().begin(), t.strides().end());

@@ -9,8 +9,10 @@
 namespace kw {
 
 /// Returns a tensor object over the memory of an object that has the interface. The stream of this thread
-/// waits for the stream that the object names. Returns null without an exception for other objects, and null
-/// with a TypeError for a description that is malformed or of a dtype that operators do not have.
+/// waits for the stream that the object names, and that one for ours when the tensor is released. Objects
+/// that name none and export DLPack are left to tensor_of_dlpack. Returns null without an exception for other
+/// objects, and null with a TypeError for a description that is malformed or of a dtype that operators do not
+/// have.
 PyRef tensor_of_cuda_array(PyObject *o);
 
 /// Returns the description of a tensor on a GPU; null with an AttributeError for others.
@@ -20,6 +22,11 @@ PyObject *cuda_array_interface(const Tensor &t);
 /// of this thread. Returns null without an exception for other objects, and null with the exception that the
 /// object raised, or a TypeError for a dtype that operators do not have.
 PyRef tensor_of_dlpack(PyObject *o);
+
+/// Returns a result as an array of the library that an argument comes from, torch or CuPy, over the same
+/// memory; the tensor itself for arguments of other libraries. Steals the reference to the tensor. Returns
+/// null with the exception of the library, for a dtype that it does not have.
+PyObject *in_library_of(PyObject *original, PyObject *tensor);
 
 /// Exports a tensor as a capsule, of DLPack 1 or of the versions before it. `stream`, of a GPU, will wait for
 /// the work on the tensor so far: a number as DLPack defines it, or None. Returns null with a BufferError for

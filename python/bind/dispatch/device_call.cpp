@@ -181,18 +181,22 @@ PyObject *device_result(const LoadedKernel &kernel, const CallFrame &f, const De
                         const std::vector<Tensor> &outputs) {
   for (size_t i = 0; i < arguments.given.size(); ++i)
     if (f.temporaries >> i & 1u) arguments.given[i].assign(outputs[i]);
-  PyTypeObject *type = nullptr;
-  for (size_t i = 0; !type && i < f.arg_count; ++i)
-    if (arguments.tensors[i] && tensor_of(f.args[i])) type = result_class(f.args[i]);
-  if (!type) type = default_result_class();
+  PyObject *first = nullptr;  // results are made in its world
+  for (size_t i = 0; !first && i < f.arg_count; ++i)
+    if (arguments.tensors[i] && tensor_of(f.args[i])) first = f.args[i];
+  PyTypeObject *type = first ? result_class(first) : default_result_class();
   const Artifact &a = kernel.artifact();
+  auto result = [&](const Tensor &t) {
+    PyObject *tensor = wrap_tensor(type, t), *passed = first ? as_passed(f, first) : nullptr;
+    return passed == first ? tensor : in_library_of(passed, tensor);
+  };
   auto object = [&](uint32_t param) {
     const ParamRecord &p = a.params[param];
     if (p.arg >= 0) return Py_NewRef(as_passed(f, f.args[p.arg]));
     size_t number = 0;
     for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
     bool from_user = number < f.out_count && f.given[number];
-    return from_user ? Py_NewRef(as_passed(f, f.given[number])) : wrap_tensor(type, outputs[number]);
+    return from_user ? Py_NewRef(as_passed(f, f.given[number])) : result(outputs[number]);
   };
   if (a.results.size() == 1 && !a.tuple_of_one) return object(a.results[0]);
   PyObject *tuple = PyTuple_New(static_cast<Py_ssize_t>(a.results.size()));

@@ -96,13 +96,18 @@ def set_context(**options: Any) -> None:
         return
     _told = True
     kind = "CUDA" if target == "GPU" else target
-    print(f"no {kind} device: running on the CPU", file=sys.stderr)
+    where = "CPU" if present_device() == "cpu" else "GPU"
+    print(f"no {kind} device: running on the {where}", file=sys.stderr)
 
 
 def get_context(attr_key: str) -> Any:
-    """Returns the value of an option; raises ValueError for an option that was not set."""
+    """Returns the value of an option; raises ValueError for an option that was not set. The target is that
+    of `kw run --device`, if it was given.
+    """
     if attr_key not in _options:
         raise ValueError(f"For 'context.get_context', the option '{attr_key}' was not set")
+    if attr_key == "device_target" and _decided:
+        return "CPU" if present_device() == "cpu" else "GPU"
     return _options[attr_key]
 
 

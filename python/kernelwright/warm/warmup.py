@@ -41,17 +41,21 @@ def _parameters(kernel: Kernel) -> list[str]:
 def with_examples(
     kernel: Kernel, args: tuple[Any, ...], keywords: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Replaces each text among the arguments of a kernel by an example of its type (argument_types).
+    """Replaces each text among the arguments of a kernel by an example of its type (argument_types), and each
+    tensor on a GPU by one of its dtype and shape.
 
     "=N" counts the parameters from 0, however they are given. Raises ArgumentTypeError, which names the
     parameter.
     """
-    if not any(isinstance(value, str) for value in (*args, *keywords.values())):
+    if not any(isinstance(value, str | _core.Tensor) for value in (*args, *keywords.values())):
         return args, dict(keywords)
     names = _parameters(kernel)
     by_number: dict[int, Any] = {}
 
     def one(number: int, name: str, value: Any) -> Any:
+        if isinstance(value, _core.Tensor) and str(value.device) != "cpu":
+            extents = ", ".join(map(str, value.shape))
+            value = f"{value.dtype}[{extents}]" if extents else value.numpy()
         try:
             by_number[number] = example(value, by_number) if isinstance(value, str) else value
         except ArgumentTypeError as error:

@@ -9,7 +9,7 @@
 namespace kw {
 namespace {
 
-TEST(Files, ReadsAllBytes) {
+TEST(Files, all_bytes_are_read) {
   std::string path = ::testing::TempDir() + "kw_files_test", bytes("a\0b\r\n", 5);
   std::ofstream(path, std::ios::binary) << bytes;
   EXPECT_EQ(read_file(path), bytes);

@@ -1,0 +1,157 @@
+"""Arrays of other libraries that work in streams of their own: what ours and theirs wait for."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import stand_ins
+from device import Device, View
+
+import kernelwright as kw
+
+X = np.arange(1000, dtype=np.float32)
+
+
+@kw.kernel
+def double(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] * 2
+    return c
+
+
+@kw.kernel
+def scale_in_place(a, s):
+    for i in range(a.shape[0]):
+        a[i] = a[i] * s
+    return a
+
+
+def gpu(x: np.ndarray[Any, Any]) -> Any:
+    return kw.Tensor(x, device="cuda")
+
+
+class FakeTorch(ModuleType):
+    """What we ask of torch: the stream in which it works, and arrays that tell theirs to DLPack alone."""
+
+    def __init__(self) -> None:
+        super().__init__("torch")
+        self.stream = 0
+        self.cuda = ModuleType("torch.cuda")
+        present = lambda index: SimpleNamespace(cuda_stream=self.stream)  # noqa: E731
+        self.cuda.current_stream = present  # type: ignore[attr-defined]
+
+        class Array:
+            __module__ = "torch"
+
+            def __init__(self, tensor: Any) -> None:
+                self.tensor = tensor
+
+            @property
+            def __cuda_array_interface__(self) -> dict[str, Any]:
+                described = dict(self.tensor.__cuda_array_interface__, version=2)
+                del described["stream"]
+                return described
+
+            def __dlpack_device__(self) -> tuple[int, int]:
+                return self.tensor.__dlpack_device__()
+
+            def __dlpack__(array, stream: int | None = None) -> Any:  # noqa: N805
+                with kw.cuda.stream(self.stream or 1):
+                    return array.tensor.__dlpack__(stream=stream)
+
+        self.Array = Array
+
+    def from_dlpack(self, tensor: Any) -> Any:
+        with kw.cuda.stream(self.stream or 1):
+            tensor.__dlpack__(stream=self.stream or 1)
+        return self.Array(tensor)
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
+    fake = FakeTorch()
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    monkeypatch.setitem(sys.modules, "torch.cuda", fake.cuda)
+    return fake
+
+
+def seen_in(stream: int, tensor: Any) -> np.ndarray[Any, Any]:
+    """What another library reads of a tensor like X, in its own stream."""
+    with kw.cuda.stream(stream):
+        u = kw.Tensor(np.zeros_like(X), device="cuda")
+    driver = ctypes.CDLL(stand_ins.environment()["KW_LIBCUDA"])
+    addresses = [ctypes.c_void_p(t.__cuda_array_interface__["data"][0]) for t in (u, tensor)]
+    assert driver.cuMemcpyDtoDAsync_v2(*addresses, ctypes.c_size_t(X.nbytes), ctypes.c_void_p(stream)) == 0
+    with kw.cuda.stream(stream):
+        return u.numpy()
+
+
+def test_streams_of_torch_are_kept(torch: FakeTorch, device: Device) -> None:
+    """Ours waits for what theirs has to do, and theirs for what ours has written."""
+    for seed in range(8):
+        device.seed(seed)
+        torch.stream = device.stream(blocking=False)
+        with kw.cuda.stream(torch.stream):
+            t = double(gpu(X))
+        array = torch.Array(t)
+        result = double(array)
+        assert type(result) is torch.Array and np.array_equal(result.tensor.numpy(), 4 * X)
+        assert scale_in_place(array, 3.0) is array
+        assert np.array_equal(seen_in(torch.stream, t), 6 * X), seed
+
+
+def test_streams_that_arrays_name_wait_for_us(device: Device) -> None:
+    for seed in range(8):
+        device.seed(seed)
+        theirs = device.stream(blocking=False)
+        with kw.cuda.stream(theirs):
+            t = double(gpu(X))
+        foreign = View(t, X, X.ctypes.data)
+        foreign.description["stream"] = theirs
+        assert scale_in_place(foreign, 3.0) is foreign
+        assert np.array_equal(seen_in(theirs, t), 6 * X), seed
+
+
+def test_a_call_waits_if_the_stream_is_not_known(device: Device) -> None:
+    """Of arrays that have DLPack alone."""
+
+    class Capsules:
+        def __init__(self, tensor: Any, stream: int) -> None:
+            self.tensor, self.stream = tensor, stream
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.tensor.__dlpack_device__()
+
+        def __dlpack__(self, stream: int | None = None) -> Any:
+            with kw.cuda.stream(self.stream):
+                return self.tensor.__dlpack__(stream=stream)
+
+    for seed in range(8):
+        device.seed(seed)
+        theirs = device.stream(blocking=False)
+        with kw.cuda.stream(theirs):
+            t = double(gpu(X))
+        foreign = Capsules(t, theirs)
+        assert scale_in_place(foreign, 3.0) is foreign
+        assert np.array_equal(seen_in(theirs, t), 6 * X), seed
+
+
+def test_memory_that_others_have_used_is_kept_for_them(device: Device) -> None:
+    """A capsule tells its stream: what comes after its release waits for that."""
+    for seed in range(8):
+        device.seed(seed)
+        theirs = device.stream(blocking=False)
+        t = gpu(X)
+        capsule = t.__dlpack__(stream=theirs)
+        with kw.cuda.stream(theirs):
+            read = double(View(t, X, X.ctypes.data))
+        del capsule
+        scale_in_place(t, 5.0)
+        with kw.cuda.stream(theirs):
+            assert np.array_equal(read.numpy(), 2 * X), seed
