@@ -10,6 +10,7 @@
 #include "analysis/init.h"
 #include "analysis/nest/trip_counts.h"
 #include "driver/loop_report.h"
+#include "driver/missed_launches.h"
 #include "driver/missed_optimizations.h"
 #include "driver/pipeline.h"
 #include "ir/build.h"
@@ -73,6 +74,8 @@ class Explainer {
     if (!input.target.is_gpu()) {
       out_.findings = describe_loops(safe_, schedule_, input.target);
       for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
+    } else {
+      for (Finding &finding : describe_missed_launches(safe_, schedule_, input)) add(std::move(finding));
     }
     out_.schedule = texts_of(schedule_.steps);
     // Checks, conditions and buffers are those of the function that runs.

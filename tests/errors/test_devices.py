@@ -367,5 +367,5 @@ def test_a_text_that_nvrtc_refuses(tmp_path: Path) -> None:
     assert told == (
         "InternalError: program.py: error[E503]: NVRTC refuses the text of a kernel for sm_90:\n"
         "kernel.cu(1): error: refused\n"
-        "\n      = help: report it with the output of KW_DEBUG=\"dump:after=all\""
+        '\n      = help: report it with the output of KW_DEBUG="dump:after=all"'
     )

@@ -61,7 +61,7 @@ class FakeTorch(ModuleType):
             def __dlpack_device__(self) -> tuple[int, int]:
                 return self.tensor.__dlpack_device__()
 
-            def __dlpack__(array, stream: int | None = None) -> Any:  # noqa: N805
+            def __dlpack__(array, stream: int | None = None) -> Any:
                 with kw.cuda.stream(self.stream or 1):
                     return array.tensor.__dlpack__(stream=stream)
 

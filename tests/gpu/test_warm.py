@@ -10,8 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import stand_ins
+from device import Device
+
+import kernelwright as kw
 
 PROGRAM = """\
 import numpy as np
@@ -124,6 +128,10 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     )
     assert re.search(expected, said)
     assert "one team: no loop is parallel whose bounds the host knows\n" in said
+    assert re.search(
+        r"not done    line 5: not parallel: i: *\n +iterations of `i` depend on each other", said
+    )
+    assert "iteration i = 2 reads a[1] (line 6), which iteration i = 1 writes (line 6)" in said
     assert "i in range(1, a.shape[0]): pipelined, copies to shared memory are 1 tile ahead\n" in said
     (tmp_path / "few.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef few(a):\n    for i in range(1, 9):\n"
@@ -157,3 +165,24 @@ def test_explain_knows_what_real_nvrtc_made(tmp_path: Path) -> None:
     expected = r"\(Launch\(name='scaled_0', lines=\(\('.*program.py', 7\),\), threads=256, shared_bytes=0,"
     found = re.match(expected + r" registers=(\d+), spilled=0\),\)", done.stdout)
     assert found and 4 < int(found[1]) < 64
+
+
+def test_explain_tells_that_matrix_products_are_not_packed() -> None:
+    product = kw.kernel(
+        "def product(a, b):\n    c = output_tensor((a.shape[0], b.shape[1]), a.dtype)\n"
+        "    for i in range(a.shape[0]):\n        for j in range(b.shape[1]):\n"
+        "            for k in range(a.shape[1]):\n                c[i, j] += a[i, k] * b[k, j]\n"
+        "    return c\n"
+    )
+    said = str(product.explain("f32[:, :]", "f32[:, :]", device="sm_90"))
+    assert "line 6: matrix product:\n" in said
+    assert "it runs as any other sum, without tiles in shared memory and without matrix units\n" in said
+    assert "matrix product" not in str(product.explain("f32[:, :]", "f32[:, :]"))
+
+
+def test_tensors_of_a_gpu_can_be_inspected(device: Device) -> None:
+    """As the types that they have."""
+    kernel = kw.kernel("def f(a, s):\n    for i in range(a.shape[0]):\n        a[i] *= s\n    return a\n")
+    a = kw.Tensor(np.ones(4, "float32"), device="cuda")
+    assert kernel.cuda(a, 2.0) == kernel.cuda("f32[:]", "float")
+    assert kernel.explain(a, 2.0).versions[0].parameters[0] == ("a", "float32[:]")

@@ -53,9 +53,9 @@ def with_examples(
     by_number: dict[int, Any] = {}
 
     def one(number: int, name: str, value: Any) -> Any:
-        if isinstance(value, _core.Tensor) and str(value.device) != "cpu":
+        if isinstance(value, _core.Tensor) and value.device != "cpu":
             extents = ", ".join(map(str, value.shape))
-            value = f"{value.dtype}[{extents}]" if extents else value.numpy()
+            value = f"{value.numpy_dtype}[{extents}]" if extents else value.numpy()
         try:
             by_number[number] = example(value, by_number) if isinstance(value, str) else value
         except ArgumentTypeError as error:
