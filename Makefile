@@ -77,6 +77,7 @@ gallery: build
 bench-gpu: build
 	@$(PY) bench/gpu/compiled.py $(ONLY)
 	@$(PY) bench/gpu/requests.py $(ONLY)
+	@$(PY) bench/gpu/calls.py
 
 # what a machine with a GPU may lack (tests/gpu/device_run.sh): a header and packages in Python alone
 device-kit: setup

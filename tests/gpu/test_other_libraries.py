@@ -155,3 +155,11 @@ def test_memory_that_others_have_used_is_kept_for_them(device: Device) -> None:
         scale_in_place(t, 5.0)
         with kw.cuda.stream(theirs):
             assert np.array_equal(read.numpy(), 2 * X), seed
+
+
+def test_a_stream_of_a_gpu_that_is_not_here(device: Device) -> None:
+    with (
+        pytest.raises(kw.DeviceError, match="there is no device 7, only"),
+        kw.cuda.stream(1, 7),
+    ):
+        pass

@@ -71,8 +71,10 @@ def stream(handle: int, index: int = 0) -> Iterator[None]:
     """Lets this thread work in a stream of a GPU for the length of a `with` block.
 
     `handle` is the address of a CUstream, as torch and CuPy give it. Outside, kernels run in the legacy
-    default stream.
+    default stream. Raises DeviceError E501 if there is no GPU with this number.
     """
+    if not 0 <= index < _core.cuda_device_count():
+        device(index)  # which raises
     before = _core.cuda_set_stream(index, handle)
     try:
         yield
