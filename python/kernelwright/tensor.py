@@ -51,8 +51,9 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 class Tensor(_core.Tensor):
     """A copy of an array, or of an object that NumPy converts to one.
 
-    `device` says where its elements lie: "cpu", "cuda" or "cuda:1". Without it the copy of a tensor stays on
-    that tensor's device; everything else lies on the CPU. Raises DeviceError E501 if there is no such device.
+    `device` says where its elements lie: "cpu", "cuda" or "cuda:1". Without it the copy of a tensor, or of an
+    array of torch or CuPy, stays on its device; everything else lies on the CPU. Raises DeviceError E501 if
+    there is no such device.
     """
 
     __array_priority__ = 1000  # makes `array + tensor` a tensor
@@ -61,6 +62,9 @@ class Tensor(_core.Tensor):
     def __new__(cls, array: Any, dtype: Any = None, device: str | None = None) -> Any:
         if isinstance(array, Tensor):
             array._check_leaving()
+        elif not isinstance(array, np.ndarray | _core.Tensor):
+            adopted = _core.Tensor._adopted(array)
+            array = array if adopted is None else adopted
         is_tensor = isinstance(array, _core.Tensor)
         where = device or (array.device if is_tensor else "cpu")
         if is_tensor and dtype is None and array.device != "cpu":

@@ -163,3 +163,14 @@ def test_a_stream_of_a_gpu_that_is_not_here(device: Device) -> None:
         kw.cuda.stream(1, 7),
     ):
         pass
+
+
+def test_operators_take_arrays_of_other_libraries(torch: FakeTorch, device: Device) -> None:
+    torch.stream = device.stream(blocking=False)
+    with kw.cuda.stream(torch.stream):
+        t = double(gpu(X))
+    for array in (View(t, X, X.ctypes.data), torch.Array(t)):
+        assert np.array_equal(kw.ops.add(array, gpu(X)).numpy(), 3 * X)
+        copy = kw.Tensor(array)
+        assert copy.device == "cuda:0" and np.array_equal(copy.numpy(), 2 * X)
+        assert np.array_equal(kw.Tensor(array, device="cpu").numpy(), 2 * X)

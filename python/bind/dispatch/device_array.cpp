@@ -323,6 +323,11 @@ PyRef tensor_of_dlpack(PyObject *o) {
       wrap_tensor(default_result_class(), Tensor::over(std::move(storage), data, *dtype, shape, strides)));
 }
 
+PyRef adopted(PyObject *o) {
+  PyRef tensor = tensor_of_cuda_array(o);
+  return tensor || PyErr_Occurred() ? std::move(tensor) : tensor_of_dlpack(o);
+}
+
 PyObject *in_library_of(PyObject *original, PyObject *tensor) {
   std::string library = library_of(original);
   if (!tensor || (library != "torch" && library != "cupy")) return tensor;

@@ -23,6 +23,10 @@ PyObject *cuda_array_interface(const Tensor &t);
 /// object raised, or a TypeError for a dtype that operators do not have.
 PyRef tensor_of_dlpack(PyObject *o);
 
+/// Returns a tensor object over an array of a GPU, by either interface; null without an exception for other
+/// objects, and null with an exception as above.
+PyRef adopted(PyObject *o);
+
 /// Returns a result as an array of the library that an argument comes from, torch or CuPy, over the same
 /// memory; the tensor itself for arguments of other libraries. Steals the reference to the tensor. Returns
 /// null with the exception of the library, for a dtype that it does not have.

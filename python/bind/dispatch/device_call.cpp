@@ -72,8 +72,7 @@ bool adopt_cuda_arrays(CallFrame &f) {
   auto adopt = [&](PyObject *&o) {
     // NumPy's objects, Python's numbers and our tensors are read directly
     if (!o || is_array_like(o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o) || tensor_of(o)) return true;
-    PyRef tensor = tensor_of_cuda_array(o);
-    if (!tensor && !PyErr_Occurred()) tensor = tensor_of_dlpack(o);
+    PyRef tensor = adopted(o);
     if (!tensor) return PyErr_Occurred() == nullptr;
     PyObject *original = std::exchange(o, tensor.get());
     f.foreign.emplace_back(std::move(tensor), original);

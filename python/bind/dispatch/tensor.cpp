@@ -192,11 +192,20 @@ PyObject *tensor_is(PyObject *self, PyObject *other) {
   return PyBool_FromLong(t && t->is(as_tensor(self)->tensor));
 }
 
+PyObject *tensor_adopted(PyObject *, PyObject *o) {
+  return guarded([&]() -> PyObject * {
+    PyRef tensor = adopted(o);
+    if (tensor) return Py_NewRef(tensor.get());
+    return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
+  });
+}
+
 PyMethodDef methods[] = {
     {"_is", tensor_is, METH_O, "Whether it stands for the same tensor as another object."},
     {"numpy", tensor_numpy, METH_NOARGS,
      "An array over the tensor's memory; read-only while a gradient needs the memory as it is (copy it to "
      "write). Of a tensor on a GPU, a copy."},
+    {"_adopted", tensor_adopted, METH_O | METH_STATIC, "A tensor over an array of a GPU; None for others."},
     {"_to", tensor_to, METH_VARARGS, "A copy on a device, given by the number of its kind and its own."},
     {"_dlpack", tensor_dlpack, METH_VARARGS, "A capsule of DLPack, for a stream or None."},
     {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS, "The device in DLPack's numbers."},

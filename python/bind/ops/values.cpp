@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include "bind/dispatch/device_array.h"
 #include "bind/dispatch/tensor.h"
 #include "support/text.h"
 
@@ -103,8 +104,16 @@ static std::string full_type_name(py::handle o) {
 
 Tensor tensor_from_python(py::handle o, const std::string &what, bool *copied, Owner owner) {
   if (const Tensor *t = tensor_of(o.ptr())) return *t;
-  if (!is_array_like(o.ptr()))
+  if (!is_array_like(o.ptr())) {
+    PyRef on_gpu = adopted(o.ptr());
+    if (PyErr_Occurred()) throw py::error_already_set();
+    if (on_gpu) {
+      Tensor t = *tensor_of(on_gpu.get());
+      if (owner == Owner::other_code) t.storage().add_view();
+      return t;
+    }
     throw_type_error(cat(what, " is ", with_article(full_type_name(o)), ", but must be a tensor"));
+  }
   bool is_copy = false;
   Tensor t = tensor_over(o.ptr(), what.c_str(), &is_copy);
   if (!t) throw py::error_already_set();
