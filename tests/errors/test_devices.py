@@ -369,3 +369,12 @@ def test_a_text_that_nvrtc_refuses(tmp_path: Path) -> None:
         "kernel.cu(1): error: refused\n"
         '\n      = help: report it with the output of KW_DEBUG="dump:after=all"'
     )
+
+
+def test_machine_code_that_the_driver_refuses(tmp_path: Path) -> None:
+    program = 'print(said(lambda: double(kw.Tensor(x, device="cuda"))))\n'
+    assert run(tmp_path, program, **emulated(KW_EMULATOR_FAIL="cuLibraryLoadData=200")) == (
+        "InternalError: program.py: error[E503]: the driver refuses the machine code of 'double' for sm_90:"
+        " CUDA_ERROR_INVALID_IMAGE\n"
+        '      = help: report it with the output of KW_DEBUG="dump:after=all"'
+    )

@@ -37,3 +37,18 @@ def test_each_stage_ends_well(tmp_path: Path) -> None:
     assert "Emulated GPU 0, sm_90: a copy of " in gallery and gallery.count("  right") == 2
     for stage in STAGES[1:3] + STAGES[4:]:
         assert " passed" in (tmp_path / f"{stage}.txt").read_text(), stage
+
+
+def test_the_build_without_llvm(tmp_path: Path) -> None:
+    """What the script builds on a machine with a GPU: all but the file that differs is what others build."""
+    root = Path(__file__).resolve().parents[2]
+    options = ["-DKW_LLVM=OFF", "-DKW_TESTS=OFF", f"-DPython_EXECUTABLE={sys.executable}", "-DKW_CCACHE="]
+    configured = subprocess.run(
+        ["cmake", "-S", root, "-B", tmp_path, "-G", "Ninja", *options], capture_output=True, text=True
+    )
+    assert configured.returncode == 0, configured.stderr
+    file = "CMakeFiles/kw_codegen.dir/compiler/codegen/llvm_library.cpp.o"
+    made = subprocess.run(["ninja", "-C", tmp_path, file], capture_output=True, text=True)
+    assert made.returncode == 0, made.stdout
+    rules = (tmp_path / "build.ninja").read_text()
+    assert "KW_WITHOUT_LLVM" in rules and "kw_llvm" not in rules
