@@ -27,7 +27,7 @@ void LoadedKernel::count_words(const Artifact &a) {
 }
 
 std::string LoadedKernel::place_text() const {
-  return places_.empty() ? "" : cat(" (", places_[0].path, ":", places_[0].first_line, ")");
+  return places_.empty() ? "" : cat(", defined at ", places_[0].path, ":", places_[0].first_line);
 }
 
 std::shared_ptr<const LoadedKernel> LoadedKernel::with_device_code(Artifact artifact,

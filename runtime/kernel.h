@@ -43,7 +43,7 @@ class LoadedKernel : public std::enable_shared_from_this<LoadedKernel> {
   /// Returns its code for another device; null if it has code for the CPU.
   const DeviceCode *device_code() const { return device_code_.get(); }
   const std::vector<TextPlace> &places() const { return places_; }
-  /// Returns " (train.py:12)", the place of its definition, or "".
+  /// Returns ", defined at train.py:12", or "".
   std::string place_text() const;
   size_t dim_count() const { return dim_count_; }
   size_t scalar_count() const { return scalar_count_; }

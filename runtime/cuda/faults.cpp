@@ -74,8 +74,9 @@ void raise_late_fault(CudaDevice &device) {
   Resolved e = fault_error(*call->kernel, call->extents, fault_of(record, *call->kernel));
   uint64_t since = device.calls().newest() - record.call;
   std::string when = since == 0 ? "the last call" : since == 1 ? "1 call ago" : cat(since, " calls ago");
-  e.notes.push_back(cat("raised late: by the call of '", call->kernel->artifact().name, "'",
+  e.notes.push_back(cat("raised late: by a call of '", call->kernel->artifact().name, "'",
                         call->kernel->place_text(), " (call ", record.call, ", ", when, ")"));
+  e.help.emplace_back("with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it");
   ResolvedError error({std::move(e)});
   error.places = call->kernel->places();
   throw error;

@@ -195,8 +195,8 @@ for f in (r.numpy, lambda: double(t)):
 """
     text = (
         "DeviceError: error[E504]: device 0 failed: CUDA_ERROR_ILLEGAL_ADDRESS\n"
-        "      = note: call 2: 'pick' (program.py:11)\n"
-        "      = note: call 1: 'double' (program.py:4)\n"
+        "      = note: call 2: 'pick', defined at program.py:11\n"
+        "      = note: call 1: 'double', defined at program.py:4\n"
         "      = help: start a new process; please report it"
     )
     assert run(tmp_path, program, **emulated()) == f"{text}\n{text}"
@@ -299,7 +299,8 @@ def test_w503_fault_at_exit(tmp_path: Path) -> None:
         " (valid 0..3)\n"
         "   28 |         c[k] = a[i[k]]\n"
         "      |                  ^~~~\n"
-        "      = note: raised late: by the call of 'gather' (program.py:24) (call 1, the last call)\n\n"
+        "      = note: raised late: by a call of 'gather', defined at program.py:24 (call 1, the last call)\n"
+        "      = help: with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it\n\n"
     )
 
 
