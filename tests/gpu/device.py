@@ -31,6 +31,21 @@ class View:
         return self.description
 
 
+class Capsules:
+    """An array of another library that has DLPack alone, and works in a stream that nobody is told."""
+
+    def __init__(self, tensor: Any, stream: int = 1) -> None:
+        self.tensor, self.stream, self.streams = tensor, stream, []
+
+    def __dlpack__(self, stream: int | None = None) -> Any:
+        self.streams.append(stream)
+        with kw.cuda.stream(self.stream):
+            return self.tensor.__dlpack__(stream=stream)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.tensor.__dlpack_device__()
+
+
 class Count(NamedTuple):
     """Sectors of 32 bytes, or steps of shared memory, and how few could do."""
 

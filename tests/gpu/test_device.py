@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stand_ins
-from device import Device, View
+from device import Capsules, Device, View
 
 import kernelwright as kw
 
@@ -424,20 +424,6 @@ def test_what_is_known_of_a_device(device: Device) -> None:
 
 
 # ---- DLPack
-
-
-class Capsules:
-    """An array of another library that has DLPack alone."""
-
-    def __init__(self, tensor: Any) -> None:
-        self.tensor, self.streams = tensor, []
-
-    def __dlpack__(self, stream: int | None = None) -> Any:
-        self.streams.append(stream)
-        return self.tensor.__dlpack__(stream=stream)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.tensor.__dlpack_device__()
 
 
 def test_capsules_go_both_ways(device: Device) -> None:

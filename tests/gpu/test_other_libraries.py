@@ -4,36 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import stand_ins
-from device import Device, View
+from device import Capsules, Device, View
+from test_device import double, gpu, scale_in_place
 
 import kernelwright as kw
+from kernelwright import _core
 
 X = np.arange(1000, dtype=np.float32)
-
-
-@kw.kernel
-def double(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        c[i] = a[i] * 2
-    return c
-
-
-@kw.kernel
-def scale_in_place(a, s):
-    for i in range(a.shape[0]):
-        a[i] = a[i] * s
-    return a
-
-
-def gpu(x: np.ndarray[Any, Any]) -> Any:
-    return kw.Tensor(x, device="cuda")
 
 
 class FakeTorch(ModuleType):
@@ -120,18 +104,6 @@ def test_streams_that_arrays_name_wait_for_us(device: Device) -> None:
 
 def test_a_call_waits_if_the_stream_is_not_known(device: Device) -> None:
     """Of arrays that have DLPack alone."""
-
-    class Capsules:
-        def __init__(self, tensor: Any, stream: int) -> None:
-            self.tensor, self.stream = tensor, stream
-
-        def __dlpack_device__(self) -> tuple[int, int]:
-            return self.tensor.__dlpack_device__()
-
-        def __dlpack__(self, stream: int | None = None) -> Any:
-            with kw.cuda.stream(self.stream):
-                return self.tensor.__dlpack__(stream=stream)
-
     for seed in range(8):
         device.seed(seed)
         theirs = device.stream(blocking=False)
@@ -139,6 +111,23 @@ def test_a_call_waits_if_the_stream_is_not_known(device: Device) -> None:
             t = double(gpu(X))
         foreign = Capsules(t, theirs)
         assert scale_in_place(foreign, 3.0) is foreign
+        assert np.array_equal(seen_in(theirs, t), 6 * X), seed
+
+
+def test_memory_given_back_by_another_thread(device: Device) -> None:
+    """One that has not worked with the device: the default stream belongs to a context."""
+    for seed in range(8):
+        device.seed(seed)
+        theirs = device.stream(blocking=False)
+        with kw.cuda.stream(theirs):
+            t = double(gpu(X))
+        foreign = View(t, X, X.ctypes.data)
+        foreign.description["stream"] = theirs
+        held = [_core.Tensor._adopted(foreign)]
+        scale_in_place(held[0], 3.0)
+        thread = threading.Thread(target=held.clear)
+        thread.start()
+        thread.join()
         assert np.array_equal(seen_in(theirs, t), 6 * X), seed
 
 

@@ -76,6 +76,13 @@ uintptr_t stream_of_library(PyObject *o, uint32_t index) {
   return number ? number : legacy;  // torch writes the default stream as 0
 }
 
+/// Returns a device, whose context becomes that of this thread: the default stream belongs to one.
+CudaDevice &entered(uint32_t index) {
+  CudaDevice &device = cuda_device(index);
+  device.enter();
+  return device;
+}
+
 /// Memory of another library for the time of a call. Its stream waits for our work when the call has been
 /// launched, because the library may then read what we wrote, or use the memory for something else.
 class Borrowed {
@@ -88,13 +95,14 @@ class Borrowed {
       : index_(index), order_(order), ours_(present_stream(index)), theirs_(stream_of_number(producer)) {}
   /// Lets our stream wait for the work that theirs has so far.
   void begin() const {
-    if (order_ == Order::stream) cuda_device(index_).memory().order(theirs_, ours_);
+    if (order_ == Order::stream) entered(index_).memory().order(theirs_, ours_);
   }
   /// Lets their stream wait for ours. If it is not known, this thread waits.
   void end() const {
+    if (order_ == Order::none || (order_ == Order::stream && theirs_ == ours_)) return;
     try {
-      CudaDevice &device = cuda_device(index_);
-      if (order_ == Order::stream && theirs_ != ours_) device.memory().order(ours_, theirs_);
+      CudaDevice &device = entered(index_);  // this may be any thread
+      if (order_ == Order::stream) device.memory().order(ours_, theirs_);
       if (order_ == Order::unknown) device.driver().cuStreamSynchronize(ours_);
     } catch (const std::exception &) {
       // the device has failed, or is gone with the process: nothing is left to order
@@ -168,7 +176,7 @@ std::optional<DType> dtype_of(const DlTensor &t) {
 
 /// Lets the next use of the memory of a tensor wait for the work that a stream has by then.
 void used_by(const Tensor &t, CuStream stream) {
-  cuda_device(t.device().index).memory().use(reinterpret_cast<CuPointer>(t.data()), stream);
+  entered(t.device().index).memory().use(reinterpret_cast<CuPointer>(t.data()), stream);
 }
 
 void drop(void *context) {
@@ -346,8 +354,7 @@ PyObject *dlpack_capsule(const Tensor &t, PyObject *stream, bool is_versioned) {
     if (!is_gpu) return PyErr_Format(PyExc_ValueError, "a tensor on the CPU has no stream");
     if (number == int64_t{no_stream}) return PyErr_Format(PyExc_ValueError, "DLPack forbids stream 0");
     if (number != no_order) {
-      CudaDevice &device = cuda_device(t.device().index);
-      device.enter();
+      CudaDevice &device = entered(t.device().index);
       consumer = stream_of_number(static_cast<uintptr_t>(number));
       device.memory().order(present_stream(device.index()), consumer);
       used_by(t, consumer);

@@ -139,9 +139,11 @@ thread_local Context *present = nullptr;
 jmp_buf leave;
 bool is_running = false;
 
+/// Returns a stream, or null. The default one is that of the context of this thread.
 Stream *stream_of(void *handle) {
   Driver &d = driver();
-  if (handle == nullptr || handle == reinterpret_cast<void *>(uintptr_t{1})) return &d.legacy;
+  if (handle == nullptr || handle == reinterpret_cast<void *>(uintptr_t{1}))
+    return present ? &d.legacy : nullptr;
   auto found = d.streams.find(handle);
   return found == d.streams.end() ? nullptr : found->second.get();
 }
