@@ -21,10 +21,13 @@ ROOT = Path(__file__).resolve().parents[2]
 CALLS, ROUNDS = 1000, 15
 
 HEAD = "def f(a, b=0, d=0):\n    c = output_tensor(a.shape, a.dtype)\n    for i in range(a.shape[0]):\n"
-TEXTS = {
-    "1 array in place": "def f(a):\n    for i in range(a.shape[0]):\n        a[i] = a[i] * 2\n    return a\n",
-    "1 array, 1 result": HEAD + "        c[i] = a[i] * 2\n    return c\n",
-    "3 arrays, 1 result": HEAD + "        c[i] = a[i] * b[i] + d[i]\n    return c\n",
+TEXTS = {  # with the number of arrays
+    "1 array in place": (
+        1,
+        "def f(a):\n    for i in range(a.shape[0]):\n        a[i] = a[i] * 2\n    return a\n",
+    ),
+    "1 array, 1 result": (1, HEAD + "        c[i] = a[i] * 2\n    return c\n"),
+    "3 arrays, 1 result": (3, HEAD + "        c[i] = a[i] * b[i] + d[i]\n    return c\n"),
 }
 
 
@@ -51,9 +54,8 @@ def main(arguments: list[str]) -> None:
     import kernelwright as kw
 
     print(f"microseconds of a call that launches ({kw.cuda.device().name})")
-    for name, text in TEXTS.items():
+    for name, (count, text) in TEXTS.items():
         kernel = kw.kernel(text)
-        count = int(name[0])
         tensors = [kw.Tensor(np.ones(4, np.float32), device="cuda") for _ in range(count)]
         call = functools.partial(kernel, *tensors)
         print(f"  {name:20} {microseconds(call, kw.cuda.synchronize):6.2f}")

@@ -15,7 +15,7 @@ struct LoopLine {
   uint32_t text = 0;
   int32_t line = -1;
 
-  friend bool operator==(const LoopLine &, const LoopLine &) = default;
+  friend auto operator<=>(const LoopLine &, const LoopLine &) = default;
 };
 
 /// One kernel of a program; its text is the prelude, what the kernels share, and this range of the code.

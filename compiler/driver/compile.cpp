@@ -125,9 +125,7 @@ void describe_launches(const std::vector<std::vector<Loc>> &loops, const SourceM
     for (const Loc &loc : loops[i])
       if (loc.known())
         lines.push_back({sources.text_number(loc.source), static_cast<int32_t>(sources.position(loc).line)});
-    auto key = [](const LoopLine &l) { return std::pair(l.text, l.line); };
-    std::sort(lines.begin(), lines.end(),
-              [&](const LoopLine &a, const LoopLine &b) { return key(a) < key(b); });
+    std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   }
 }

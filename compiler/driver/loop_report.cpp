@@ -36,11 +36,7 @@ std::string amount(double n, std::string_view noun) {
 
 /// Returns whether the store is `x = x + term` or the like, also as an fma, which adds its third operand.
 bool adds_to_its_place(const Store &s) {
-  if (const Call *n = as<Call>(s.value); n && n->fn == Fn::fma) {
-    const Load *read = as<Load>(n->args[2]);
-    return read && same_place(*read, s);
-  }
-  return accumulation_of(s).is_sum_or_product();
+  return fused_accumulator_of(s) || accumulation_of(s).is_sum_or_product();
 }
 
 /// Returns whether the loop contains another kind of store to the buffer, or allocates it.

@@ -5,7 +5,6 @@
 
 #include "analysis/nest/access_stride.h"
 #include "ir/accumulation.h"
-#include "ir/intrinsics.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -26,13 +25,14 @@ const Load *as_load(const Expr &e) {
 /// other along another: c[i, j] += a[i, k] * b[k, j].
 bool is_matrix_product(const Store &s, const std::vector<const For *> &loops) {
   Accumulation sum = accumulation_of(s);
-  const Call *fma = as<Call>(s.value);
   const Binary *product = sum.term ? as<Binary>(sum.term) : nullptr;
   const Load *a = nullptr, *b = nullptr;
-  if (fma && fma->fn == Fn::fma)
-    a = as_load(fma->args[0]), b = as_load(fma->args[1]);
-  else if (product && product->op == BinOp::mul)
+  if (fused_accumulator_of(s)) {
+    const Call &fma = *as<Call>(s.value);
+    a = as_load(fma.args[0]), b = as_load(fma.args[1]);
+  } else if (product && product->op == BinOp::mul) {
     a = as_load(product->a), b = as_load(product->b);
+  }
   if (!a || !b) return false;
   bool over = false, along_a = false, along_b = false;
   for (const For *n : loops) {

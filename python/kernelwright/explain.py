@@ -172,10 +172,14 @@ def _signature(version: Version) -> str:
     return f"({types})" + (f", where {shared}" if shared else "")
 
 
-def _place(fact: Fact, version: Version) -> str:
-    """Returns the line, with its file if the facts are about several files."""
+def _line_number(file: str, line: int, version: Version) -> str:
+    """Returns the number of a line, with its file if the facts are about several files."""
     several = len({f.file for f in version.facts}) > 1
-    return f"line {fact.line}" + (f" of {fact.file}" if several else "")
+    return f"{line} of {file}" if several else str(line)
+
+
+def _place(fact: Fact, version: Version) -> str:
+    return f"line {_line_number(fact.file, fact.line, version)}"
 
 
 def _version_lines(version: Version) -> Iterator[str]:
@@ -227,8 +231,7 @@ def _launches(version: Version) -> list[str]:
 
 def _loops_of(launch: Launch, version: Version) -> str:
     """Returns which loops a launch executes: " (lines 5, 7, 10)"; "" for none."""
-    files = {f.file for f in version.facts}
-    places = [str(n) if len(files) < 2 else f"{n} of {file}" for file, n in launch.lines]
+    places = [_line_number(file, line, version) for file, line in launch.lines]
     if not places:
         return ""
     return f" (line{'s' if len(places) > 1 else ''} {', '.join(places)})"

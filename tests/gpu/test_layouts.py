@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from device import Device, View, bits
+from test_selections import least_of_rows
+from test_sums import total
+from test_teams import softmax
+from test_tiles import stored_transposed
 
 import kernelwright as kw
-from kernelwright import exp, float32, int64, output_tensor
+from kernelwright import float32, int64, output_tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -23,21 +27,6 @@ def scaled(x):
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             y[i, j] = x[i, j] * 2 + 1
-    return y
-
-
-def weights(x):
-    y = output_tensor(x.shape, x.dtype)
-    for i in range(x.shape[0]):
-        top = x[i, 0]
-        for j in range(x.shape[1]):
-            top = max(top, x[i, j])
-        s = float32(0.0)
-        for j in range(x.shape[1]):
-            y[i, j] = exp(x[i, j] - top)
-            s += y[i, j]
-        for j in range(x.shape[1]):
-            y[i, j] = y[i, j] / s
     return y
 
 
@@ -57,40 +46,6 @@ def sums_of_columns(x):
         for j in range(x.shape[1]):
             y[j] += x[i, j]
     return y
-
-
-def turned(x):
-    y = output_tensor((x.shape[1], x.shape[0]), x.dtype)
-    for i in range(x.shape[0]):
-        for j in range(x.shape[1]):
-            y[j, i] = x[i, j]
-    return y
-
-
-def total(x):
-    s = float32(0.0)
-    for i in range(x.shape[0]):
-        for j in range(x.shape[1]):
-            s += x[i, j]
-    y = output_tensor((1,), x.dtype)
-    y[0] = s
-    return y
-
-
-def place_of_least(x):
-    at = output_tensor((2,), int64)
-    best = x[0, 0]
-    row = 0
-    column = 0
-    for i in range(x.shape[0]):
-        for j in range(x.shape[1]):
-            if x[i, j] < best:
-                best = x[i, j]
-                row = i
-                column = j
-    at[0] = row
-    at[1] = column
-    return at
 
 
 def of_neighbours(x):
@@ -129,12 +84,12 @@ def counts(x):
 
 KERNELS = [
     scaled,
-    weights,
+    softmax,
     running_sums_of_rows,
     sums_of_columns,
-    turned,
+    stored_transposed,
     total,
-    place_of_least,
+    least_of_rows,
     of_neighbours,
 ]
 KERNELS += [running_sum, recurrence, counts]

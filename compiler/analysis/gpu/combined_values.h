@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "ir/arg_reduction.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 
 namespace kw {
+
+/// Bytes of shared memory by which the warps of a block exchange values of up to 8 bytes.
+inline constexpr int64_t exchanged_bytes = 8 * teams_of_block;
 
 /// What a block loop accumulates in one cell, or in one element.
 struct Accumulator {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/cost.h"
+#include "analysis/gpu/combined_values.h"
 #include "analysis/gpu/pipeline.h"
 #include "codegen/cuda/barriers.h"
 #include "codegen/cuda/expressions.h"
@@ -105,7 +106,7 @@ class KernelEmitter {
       return b->space != Space::constant && !expressions_.is_variable(b);
     });
     if (shared_.team_functions.empty()) shared_.team_functions = cuda_team_functions();
-    if (team_.is_block()) shared_arrays_.emplace_back(cuda_slots()), out_.block_bytes += cuda_slot_bytes;
+    if (team_.is_block()) shared_arrays_.emplace_back(cuda_slots()), out_.block_bytes += exchanged_bytes;
     if (team_.is_block() && !std::exchange(shared_.has_block_teams, true))
       shared_.team_functions += cuda_block_functions();
     statements_.set_team(team_);

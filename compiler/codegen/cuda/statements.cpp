@@ -4,7 +4,6 @@
 #include "analysis/gpu/pipeline.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
-#include "ir/arg_reduction.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/loops.h"
@@ -239,45 +238,46 @@ void CudaStatements::repeat(const While &n, bool waits) {
 }
 
 /// Returns whether a selection that selects nothing may compute what it would keep.
-static bool keeps_cheap_values(const If &selection) {
-  Buf best = match_arg_reduction(selection).best;
+static bool keeps_cheap_values(const Selection &selection) {
   bool cheap = true;
-  walk(selection.yes, [&](const Store &s, const Stmt &) {
-    cheap = cheap && (s.buf == best || !has_load(s.value));
-    walk(s.value, [&](const Call &, const Expr &) { cheap = cheap && s.buf == best; });
+  walk(selection.at->yes, [&](const Store &s, const Stmt &) {
+    bool is_best = s.buf == selection.form.best;
+    cheap = cheap && (is_best || !has_load(s.value));
+    walk(s.value, [&](const Call &, const Expr &) { cheap = cheap && is_best; });
   });
   return cheap;
 }
 
 void CudaStatements::branch(const If &n) {
-  auto selection = selections_.find(&n);
-  bool selects = selection != selections_.end();
-  if (selects && keeps_cheap_values(n)) return select(n, selection->second);
+  auto found = selections_.find(&n);
+  bool selects = found != selections_.end();
+  if (selects && keeps_cheap_values(found->second.selection)) return select(found->second);
   expressions_.begin({n.cond});
   std::string cond = expressions_.bare(n.cond);
   text_.open(cat("if (", cond, ")"));
-  if (selects) text_.line(cat(selection->second, " = ", number_, ";"));
+  if (selects) text_.line(cat(found->second.number, " = ", number_, ";"));
   block(n.yes);
   if (n.no) text_.otherwise(), block(n.no);
   text_.close();
 }
 
 /// Emits a selection without a branch, behind which the loads of the next iteration would wait.
-void CudaStatements::select(const If &n, const std::string &number) {
-  ArgReductionForm form = match_arg_reduction(n);
+void CudaStatements::select(const Numbered &chosen) {
+  const ArgReductionForm &form = chosen.selection.form;
   Sym value = make_sym(SymKind::local, form.value.dtype(), "value");
   Sym better = make_sym(SymKind::local, DType::b1, "better");
   names_.set(value, names_.fresh("value")), names_.set(better, names_.fresh("better"));
   Expr own = kw::ref(value), best = load(form.best, {});
   define(value, form.value);
   define(better, form.best_is_left ? binary(form.op, best, own) : binary(form.op, own, best));
+  const std::string &number = chosen.number;
   text_.line(cat(number, " = ", names_.of(better), " ? ", number_, " : ", number, ";"));
-  for_each_in_block(n.yes, [&](const Stmt &s) {
+  for_each_in_block(chosen.selection.at->yes, [&](const Stmt &s) {
     const Store &kept = *as<Store>(s);
     const Expr &taken = kept.buf == form.best ? own : kept.value;
-    Stmt chosen = kw::store(kept.buf, kept.index,
+    Stmt taking = kw::store(kept.buf, kept.index,
                             kw::select(kw::ref(better), taken, load(kept.buf, kept.index)), s.loc());
-    assign(*as<Store>(chosen));
+    assign(*as<Store>(taking));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analysis/gpu/combined_values.h"
 #include "codegen/cuda/emit.h"
 #include "codegen/cuda/expressions.h"
 #include "codegen/cuda/team.h"
@@ -40,7 +41,9 @@ class CudaStatements {
     factors_[cell.get()] = {std::move(left), std::move(right)};
   }
   /// Lets a conditional that selects assign the present number to a variable.
-  void number_selection(const If &n, std::string variable) { selections_[&n] = std::move(variable); }
+  void number_selection(const Selection &s, std::string variable) {
+    selections_.insert_or_assign(s.at, Numbered{s, std::move(variable)});
+  }
   /// Emits the body of a block loop, whose iterations one thread executes. With `can_end`, a check that fails
   /// returns false from the function around it.
   void iteration(const Stmt &body, bool can_end);
@@ -60,6 +63,12 @@ class CudaStatements {
     Expr bytes;
   };
 
+  /// A selection, and the variable for the number of the iteration that it has selected.
+  struct Numbered {
+    Selection selection;
+    std::string number;
+  };
+
   bool is_of_team() const { return team_ && !in_iteration_; }
   void in_braces(const Stmt &body) { block(body), text_.close(); }
   void statement(const Stmt &s);
@@ -75,7 +84,7 @@ class CudaStatements {
   void pipelined_loop(const For &n);
   void repeat(const While &n, bool waits);
   void branch(const If &n);
-  void select(const If &n, const std::string &number);
+  void select(const Numbered &chosen);
   void check(const Check &n);
   std::string bits_of(const Expr &e);
 
@@ -86,7 +95,7 @@ class CudaStatements {
   std::unordered_set<Buf> atomics_;  ///< threads accumulate into their elements at the same time
   std::unordered_map<const BufNode *, Workspace> workspace_;
   std::unordered_map<const BufNode *, std::pair<std::string, std::string>> factors_;
-  std::unordered_map<const If *, std::string> selections_;
+  std::unordered_map<const If *, Numbered> selections_;
   const CudaTeam *team_ = nullptr;
   bool in_iteration_ = false;  ///< of a block loop
   bool copies_ahead_ = false;  ///< stores begin copies that threads wait for later

@@ -111,7 +111,7 @@ class BlockLoop {
     }
     std::string number = numbers_[s.at] = named(s.form.best, "number");
     text_.line(cat("i64 ", number, " = -1;"));
-    out_.number_selection(*s.at, number);
+    out_.number_selection(s, number);
   }
 
   /// Emits one iteration, whose number is in k. `lane` says which lane of its thread it has, as a subscript.

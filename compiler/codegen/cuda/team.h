@@ -31,7 +31,6 @@ struct CudaTeam {
 
 /// Declares the memory by which the warps of a block exchange values, under a name that kernels do not use.
 std::string_view cuda_slots();
-inline constexpr uint32_t cuda_slot_bytes = 8 * sizeof(uint64_t);
 
 /// Emits a loop whose iterations the threads of a team share, and combines what they reduce.
 void emit_block_loop(const For &n, const CudaTeam &team, CudaStatements &out);

@@ -190,9 +190,7 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const CacheRow 
       return "a loop of the launch stands around it, and its rows may not fit";
   int64_t teams = std::max<int64_t>(1, grid.how.per_block);
   int64_t bytes = teams * row->elements * static_cast<int64_t>(item_size(d.buf->dtype));
-  // Beside them lie the values of 8 bytes that the warps of a block exchange.
-  constexpr int64_t exchanged = 8 * teams_of_block;
-  bool fits = bytes + exchanged + teams * shared_bytes(grid.body) <= most_shared_bytes;
+  bool fits = bytes + exchanged_bytes + teams * shared_bytes(grid.body) <= most_shared_bytes;
   return fits ? "" : "its team has too large arrays";
 }
 

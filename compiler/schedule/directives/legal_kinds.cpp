@@ -112,8 +112,8 @@ size_t stores_in(const Stmt &s, const Buf &b) {
 
 /// Returns whether one conditional of the loop selects into a cell, and nothing else stores to it. Also not
 /// what never executes, which no dependence tells.
-bool is_selected(const For &n, const Buf &b) {
-  for (const Selection &s : CombinedValues(n).selections)
+bool is_selected(const For &n, const CombinedValues &values, const Buf &b) {
+  for (const Selection &s : values.selections)
     if (std::find(s.form.kept.begin(), s.form.kept.end(), b) != s.form.kept.end())
       return stores_in(n.body, b) == stores_in(s.at->yes, b);
   return false;
@@ -121,7 +121,7 @@ bool is_selected(const For &n, const Buf &b) {
 
 /// Returns whether all stores of the loop to a buffer accumulate in the same element, in all iterations, by
 /// one operation. Also of those that never execute, which no dependence tells.
-bool accumulates_one_element(const For &n, const Buf &b) {
+bool accumulates_one_element(const For &n, const CombinedValues &values, const Buf &b) {
   LoopInvariance invariance(n);
   std::optional<std::vector<Expr>> index;
   std::optional<BinOp> op;
@@ -137,7 +137,7 @@ bool accumulates_one_element(const For &n, const Buf &b) {
     is_one = is_one && accumulates && (!op || *op == own);
     op = own;
   });
-  return is_one || (b->rank() == 0 && is_selected(n, b));
+  return is_one || (b->rank() == 0 && is_selected(n, values, b));
 }
 
 /// Returns a verdict on the dependences of a loop that `suits` accepts, or the refusal.
@@ -163,25 +163,25 @@ Verdict by_dependences(const Func &f, const Nest &nest, Claim claim, uint32_t lo
 /// Returns whether the iterations of a loop share nothing but what threads can combine at its end.
 Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const LoopPlace &place, bool shown) {
   const For &n = *as<For>(place.at);
+  CombinedValues values(n);
   Verdict v = by_dependences(f, nest, Claim::team, loop, place, shown, [&](const Verdict &one) {
     bool free =
         std::all_of(one.shared.begin(), one.shared.end(), [](const SharedReduction &r) { return r.free; });
     return free && std::all_of(one.accumulators.begin(), one.accumulators.end(),
-                               [&](const Buf &b) { return accumulates_one_element(n, b); });
+                               [&](const Buf &b) { return accumulates_one_element(n, values, b); });
   });
   if (!v.ok()) return v;
   // What the statements look like counts too: no dependence tells of those that never execute.
   std::vector<const For *> around = loops_of(place.scope);
-  CombinedValues values(n);
   for (const Selection &s : values.selections)
     for (const Buf &b : s.form.kept)
-      if (!is_selected(n, b)) return inapplicable("the order of its stores is fixed", n.iter->loc);
+      if (!is_selected(n, values, b)) return inapplicable("the order of its stores is fixed", n.iter->loc);
   for (const Accumulator &a : values.accumulators) {
     bool is_atomic = std::any_of(around.begin(), around.end(), [&](const For *outer) {
       return outer && std::find(outer->atomics.begin(), outer->atomics.end(), a.cell) != outer->atomics.end();
     });
     if (is_atomic) return inapplicable("other teams accumulate in the same element", n.iter->loc);
-    if (!accumulates_one_element(n, a.cell))
+    if (!accumulates_one_element(n, values, a.cell))
       return inapplicable("the order of a sum in it is fixed", n.iter->loc);
   }
   std::vector<const BufNode *> shared = private_scalars(f, nest, loop);

@@ -9,20 +9,21 @@ namespace kw {
 
 namespace {
 
-/// Returns whether all loops along which stores go from element to element can be launched. One thread that
-/// goes through a recurrence would test in each iteration whether it writes zeros.
-bool is_launched(const LoopNest &nest, uint32_t outermost) {
-  std::vector<Sym> along;
-  for (const NestStatement &s : nest.nest().statements)
-    for (uint32_t l : s.loops)
-      if (const For *n = nest.nest().loops[l].loop; n && is_inside(s, outermost))
-        if (std::any_of(s.accesses.begin(), s.accesses.end(), [&](const NestAccess &a) {
-              return a.is_write && a.buf->rank() && stride_of(nest.nest(), a, l) != StrideKind::invariant;
-            }))
-          along.push_back(n->iter);
-  return std::all_of(along.begin(), along.end(), [&](const Sym &iter) {
-    return nest.legal(Grid{*find_loop(nest.nest(), iter), 1}).ok();
-  });
+/// Returns whether all loops of a nest along which stores go from element to element can be launched. One
+/// thread that goes through a recurrence would test in each iteration whether it writes zeros.
+bool can_launch_stores(const LoopNest &nest, uint32_t outermost) {
+  const std::vector<NestStatement> &all = nest.nest().statements;
+  auto goes_along = [&](uint32_t loop) {
+    return std::any_of(all.begin(), all.end(), [&](const NestStatement &s) {
+      return is_inside(s, outermost) && is_inside(s, loop) &&
+             std::any_of(s.accesses.begin(), s.accesses.end(), [&](const NestAccess &a) {
+               return a.is_write && a.buf->rank() && stride_of(nest.nest(), a, loop) != StrideKind::invariant;
+             });
+    });
+  };
+  for (uint32_t l = 0; l < nest.nest().loops.size(); ++l)
+    if (nest.nest().loops[l].loop && goes_along(l) && !nest.legal(Grid{l, 1}).ok()) return false;
+  return true;
 }
 
 }  // namespace
@@ -34,7 +35,7 @@ void fold_fills(LoopNest &nest, const Target &) {
     if (const For *n = nest.nest().loops[l].loop) outermost.push_back(n->iter);
   for (const Sym &iter : outermost) {
     FoldFill fold{*find_loop(nest.nest(), iter)};
-    if (is_launched(nest, fold.loop) && nest.legal(fold).ok()) nest.apply(fold);
+    if (can_launch_stores(nest, fold.loop) && nest.legal(fold).ok()) nest.apply(fold);
   }
 }
 

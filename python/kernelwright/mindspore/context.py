@@ -28,6 +28,11 @@ def present_device() -> str:
     return f"cuda:{_options.get('device_id', 0)}" if wanted == "gpu" and has_cuda_device() else "cpu"
 
 
+def _present_target() -> str:
+    """The same as MindSpore names it."""
+    return "CPU" if present_device() == "cpu" else "GPU"
+
+
 def _device_error(why: str, help_text: str) -> Exception:
     return placeless_error("DeviceError", "E501", why, help_text)
 
@@ -96,8 +101,7 @@ def set_context(**options: Any) -> None:
         return
     _told = True
     kind = "CUDA" if target == "GPU" else target
-    where = "CPU" if present_device() == "cpu" else "GPU"
-    print(f"no {kind} device: running on the {where}", file=sys.stderr)
+    print(f"no {kind} device: running on the {_present_target()}", file=sys.stderr)
 
 
 def get_context(attr_key: str) -> Any:
@@ -107,7 +111,7 @@ def get_context(attr_key: str) -> Any:
     if attr_key not in _options:
         raise ValueError(f"For 'context.get_context', the option '{attr_key}' was not set")
     if attr_key == "device_target" and _decided:
-        return "CPU" if present_device() == "cpu" else "GPU"
+        return _present_target()
     return _options[attr_key]
 
 
