@@ -36,7 +36,7 @@ def device() -> Device:
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:
-        assert kw.cuda.why() == ""
+        assert kw.cuda.why() == "", "a test without this fixture has opened the driver in this process"
         probe = kw.kernel("def probe(a):\n    a[0] = 1\n    return a\n")
         probe.ptx("f32[:]")  # opens NVRTC
     finally:

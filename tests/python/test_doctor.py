@@ -15,6 +15,12 @@ from kernelwright import _core
 from kernelwright.commands import doctor
 
 
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps a report of this process from opening the driver: a process does so once, for tests/gpu."""
+    monkeypatch.setattr(doctor, "_gpus", lambda: ("none", ""))
+
+
 def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "kernelwright", "doctor", *words]
     return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True)
@@ -45,6 +51,7 @@ def test_problems_say_what_to_do(tmp_path: Path) -> None:
     assert f"problem       {told}set KW_CACHE_DIR to a directory of your own" in done.stdout.splitlines()
 
 
+@pytest.mark.usefixtures("no_gpu")
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_version", lambda name: None if name == "rich" else "1.0")
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None if name == "perf" else f"/bin/{name}")
@@ -54,6 +61,7 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+@pytest.mark.usefixtures("no_gpu")
 def test_a_compiler_that_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def fails() -> Any:
         return "DeviceError: no library"
