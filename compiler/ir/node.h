@@ -204,8 +204,8 @@ enum class Tail : uint8_t {
 /// The plan for a loop of its kind. A field that is 0 is not set.
 struct LoopPlan {
   /// Iterations that run at once. Set for vector loops, and for parallel loops whose sums in the order
-  /// `lanes` are to be vectorized (transform/lowering/lower_reductions). For grid loops: iterations side by
-  /// side that one thread executes.
+  /// `lanes` are to be vectorized (transform/lowering/lower_reductions). For grid and block loops: iterations
+  /// side by side that one thread executes.
   uint32_t vector_width = 0;
   /// Copies of the body that are written out, in a loop that is not vectorized. For grid loops: iterations
   /// that one thread executes, a block's threads apart.

@@ -180,7 +180,7 @@ bool Verifier::mark_ok(const Store &n) {
 static bool fits_kind(const LoopPlan &how, ForKind kind) {
   bool parallel = kind == ForKind::parallel, vector = kind == ForKind::vector;
   bool serial = kind == ForKind::serial;
-  return (!how.vector_width || vector || parallel || kind == ForKind::grid) &&
+  return (!how.vector_width || vector || parallel || kind == ForKind::block || kind == ForKind::grid) &&
          (!how.unroll || kind == ForKind::unroll || serial || parallel || kind == ForKind::block ||
           kind == ForKind::grid) &&
          (!how.chunk || parallel) && (!how.block_of || parallel) && (how.tail == Tail::scalar || vector) &&

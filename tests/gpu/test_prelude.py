@@ -50,7 +50,11 @@ KW_KERNEL(64) accumulate_wide(i64 *out, i64 n) {
 }
 KW_KERNEL(64) move(const f32 *x, f32 *out, i64 n) {
   typedef kw_vec<f32, 4> quad;
-  if (kw_thread < n / 4) kw_st((quad *)out + kw_thread, kw_ld((const quad *)x + kw_thread));
+  KW_SHARED(f32, kept, 256);
+  quad *mine = (quad *)kept + kw_thread;
+  if (kw_thread >= n / 4) return;
+  kw_st_shared(mine, kw_ld((const quad *)x + kw_thread));
+  kw_st((quad *)out + kw_thread, kw_ld((const quad *)mine));
 }
 // Three copies of a thread in two groups, of 4, 8 and 16 bytes, and one that is made at once.
 KW_KERNEL(64) fetch(const f64 *x, const u16 *h, f64 *out, i64 n) {

@@ -152,6 +152,23 @@ def test_sectors_and_banks(function: Callable[..., Any], device: Device) -> None
     assert sums.shared_read.ratio == 1.0 and sums.shared_written.ratio == 1.0, found
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8"])
+@pytest.mark.parametrize("rows", [256, 255])
+def test_tiles_of_each_type(rows: int, dtype: str, device: Device) -> None:
+    """With 255 rows, threads store one element each: those of a row do not begin with a sector."""
+    x = kw.Tensor(np.ones((rows, 256), dtype), device="cuda")
+    with device.counted() as found:
+        kw.kernel(transpose)(x)
+    sums = total(found)
+    assert sums.read.ratio == 1.0
+    # what a warp stores has so many sectors, and one more where it is not aligned
+    sectors = {"float32": 4, "float64": 8, "float16": 2, "uint8": 1}[dtype]
+    assert sums.written.ratio == 1.0 if rows == 256 else sums.written.ratio <= 1 + 1.1 / sectors
+    # elements below four bytes that one thread has side by side lie 8 or 16 rows of the tile apart
+    most = 1.0 if sums.read.needed >= 8160 else 2.0
+    assert sums.shared_read.ratio <= most and sums.shared_written.ratio <= most
+
+
 def test_neighbours_of_a_row_straddle_sectors(device: Device) -> None:
     """One sector more than four is the least that a warp can do; a thread for several neighbours took 16."""
 

@@ -57,7 +57,7 @@ def both_ways(x):
 
 
 KERNELS = [transposed, stored_transposed, parts_of_it, under_a_condition]
-SHAPES = [(0, 3), (1, 1), (1, 70), (33, 1), (31, 32), (32, 33), (64, 64), (65, 257), (300, 70)]
+SHAPES = [(0, 3), (1, 1), (1, 70), (33, 1), (31, 32), (32, 33), (64, 64), (65, 257), (300, 70), (128, 192)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int64", "float16"])

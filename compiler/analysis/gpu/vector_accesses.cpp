@@ -5,10 +5,12 @@
 #include <unordered_set>
 
 #include "analysis/certain_loads.h"
+#include "analysis/gpu/side_by_side.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/pointer_map.h"
@@ -24,31 +26,30 @@ constexpr uint32_t most_operations = 24;
 /// What exp and the like count for. Chosen: two in a body are too many.
 constexpr uint32_t operations_of_function = 12;
 
-/// Returns whether an expression depends on an iterator other than by what it loads.
-bool moves_with(const Expr &e, const Sym &iter) {
-  if (const Ref *r = as<Ref>(e)) return r->sym == iter;
-  if (as<Load>(e)) return false;
-  bool found = false;
-  for_each_operand(e, [&](const Expr &operand) { found = found || moves_with(operand, iter); });
-  return found;
-}
-bool moves_with(const std::vector<Expr> &index, const Sym &iter) {
-  return std::any_of(index.begin(), index.end(), [&](const Expr &e) { return moves_with(e, iter); });
+/// Returns whether a buffer that a block loop accesses is an array that its team shares.
+bool is_of_team(const For &n, const BufNode &b) {
+  bool has_size = std::all_of(b.extents.begin(), b.extents.end(), [](const Expr &e) { return as_int(e); });
+  return n.kind == ForKind::block && b.rank() && b.space == Space::stack && has_size;
 }
 
 class AccessFinder {
  public:
-  explicit AccessFinder(const For &n) : n_(n) {
+  AccessFinder(const For &n, int64_t width)
+      : n_(n), width_(width), parts_(guarded_body(n.body)), values_(n.iter, width, parts_.names) {
     walk(
-        n.body, [&](const Let &l, const Stmt &) { own_.insert(l.sym.get()); },
+        parts_.inner, [&](const Let &l, const Stmt &) { own_.insert(l.sym.get()); },
         [&](const For &l, const Stmt &) { own_.insert(l.iter.get()); },
         [&](const Alloc &a, const Stmt &) { refused_.insert(a.buf.get()); });
   }
 
   std::vector<VectorAccess> run() {
-    for_each_in_block(n_.body, [&](const Stmt &s) {
+    if (!values_.is_decided_by_last(parts_.guard, trips_of(n_))) return {};
+    for_each_in_block(parts_.inner, [&](const Stmt &s) {
       for_each_expression(s, [&](const Expr &e) {
-        for_each_certain_load(e, [&](const Load &l) { note(l.buf, l.index).is_loaded = true; });
+        for_each_certain_load(e, [&](const Load &l) {
+          VectorAccess &a = note(l.buf, l.index);
+          a.is_loaded = a.is_loaded || !a.is_stored;
+        });
       });
       if (const Store *store = as<Store>(s)) note(store->buf, store->index).is_stored = true;
     });
@@ -81,44 +82,73 @@ class AccessFinder {
   }
   bool is_certain(const Store &wanted) const {
     bool found = false;
-    for_each_in_block(n_.body, [&](const Stmt &s) { found = found || as<Store>(s) == &wanted; });
+    for_each_in_block(parts_.inner, [&](const Stmt &s) { found = found || as<Store>(s) == &wanted; });
     return found;
   }
   /// Returns whether the elements of iterations side by side lie side by side.
-  bool fits(const VectorAccess &a) const {
-    if (n_.how.flatten) return moves_with(a.index, n_.iter) && a.buf->dtype != DType::b1;
-    const Ref *last = a.index.empty() ? nullptr : as<Ref>(a.index.back());
-    bool in_memory = a.buf->space == Space::param || a.buf->space == Space::heap;
+  bool fits(VectorAccess &a) const {
+    if (n_.how.flatten) return values_.moves(a.index) && a.buf->dtype != DType::b1;
     bool in_rows = a.buf->strides.empty() || as_int(a.buf->strides.back()) == 1;
-    if (!last || last->sym != n_.iter || !in_memory || !in_rows || a.buf->dtype == DType::b1) return false;
+    if (a.index.empty() || !in_rows || a.buf->dtype == DType::b1 || !is_in_memory(*a.buf)) return false;
+    auto base = values_.base_of(a.index.back());
+    if (!base || as_int(*base).value_or(0) % width_) return false;
+    a.base = *base;
     bool fixed = true;
-    for (size_t d = 0; d + 1 < a.index.size(); ++d) {
-      fixed = fixed && !has_load(a.index[d]) && !mentions(a.index[d], n_.iter);
-      walk(a.index[d], [&](const Ref &r, const Expr &) { fixed = fixed && !own_.count(r.sym.get()); });
-    }
+    for (size_t d = 0; d + 1 < a.index.size(); ++d) fixed = fixed && values_.is_fixed(a.index[d]);
+    for (const Expr &e : a.index)
+      walk(e, [&](const Ref &r, const Expr &) { fixed = fixed && !own_.count(r.sym.get()); });
     return fixed;
+  }
+  /// Returns whether rows of a buffer may begin with a vector: of an array of a team they surely do.
+  bool is_in_memory(const BufNode &b) const {
+    if (b.space == Space::param || b.space == Space::heap) return true;
+    if (!is_of_team(n_, b)) return false;
+    int64_t bytes = static_cast<int64_t>(item_size(b.dtype));
+    for (const Expr &e : b.extents) bytes *= *as_int(e);
+    return bytes % widest == 0 && *as_int(b.extents.back()) % width_ == 0;
   }
 
   const For &n_;
+  int64_t width_;
+  GuardedBody parts_;
+  SideBySide values_;
   std::vector<VectorAccess> found_;
   std::unordered_set<const SymNode *> own_;  ///< what the body binds
   std::unordered_set<const BufNode *> stored_;
   std::unordered_set<const BufNode *> refused_;  ///< stored to, and with other accesses
 };
 
-/// Returns whether an access that is not among `vectors` moves with the iterator.
+/// Returns whether an access that is not among `vectors` moves with the iterator. Threads that are apart
+/// access different banks of a tile, whose rows are padded.
 bool moves_otherwise(const For &n, const std::vector<VectorAccess> &vectors) {
+  SideBySide values(n.iter, 1, guarded_body(n.body).names);
   bool found = false;
   auto look = [&](const Buf &b, const std::vector<Expr> &index) {
     for (const VectorAccess &a : vectors)
       if (a.buf == b && equal(a.index, index)) return;
-    found = found || moves_with(index, n.iter);
+    bool is_tile = is_of_team(n, *b) && b->rank() > 1;
+    found = found || (!is_tile && values.moves(index));
   };
   for_each_evaluated(n.body, [&](const Expr &root) {
     walk(root, [&](const Load &l, const Expr &) { look(l.buf, l.index); });
   });
   walk(n.body, [&](const Store &s, const Stmt &) { look(s.buf, s.index); });
   return found;
+}
+
+/// Returns the iterations whose widest elements fill 16 bytes; 1 if they would do harm.
+int64_t widest_of(const For &n, bool stores_only) {
+  for (int64_t width = widest; width > 1; width /= 2) {
+    std::vector<VectorAccess> vectors = vector_accesses(n, width);
+    int64_t size = 0;
+    bool is_worth_it = false;
+    for (const VectorAccess &a : vectors) {
+      size = std::max(size, static_cast<int64_t>(item_size(a.buf->dtype)));
+      is_worth_it = is_worth_it || a.is_stored || !stores_only;
+    }
+    if (width * size == widest && is_worth_it && !moves_otherwise(n, vectors)) return width;
+  }
+  return 1;
 }
 
 /// Returns the operations of a value that are not in `seen`, without conversions and those of subscripts.
@@ -131,6 +161,23 @@ uint32_t count_operations(const Expr &e, PointerSet &seen) {
   return out;
 }
 
+/// Returns the operations of an iteration, without those of subscripts.
+uint32_t operations_of(const For &n) {
+  uint32_t out = 0;
+  PointerSet seen;
+  walk(n.body, [&](const Store &s, const Stmt &) {
+    for (const Expr &e : s.index) seen.insert(e.p.get());
+  });
+  for_each_evaluated(n.body, [&](const Expr &e) { out += count_operations(e, seen); });
+  return out;
+}
+
+bool sums_in_lanes(const For &n) {
+  bool found = false;
+  walk(n.body, [&](const Store &s, const Stmt &) { found = found || s.order == Order::lanes; });
+  return found;
+}
+
 }  // namespace
 
 bool is_short_on_gpu(const For &n) {
@@ -139,39 +186,35 @@ bool is_short_on_gpu(const For &n) {
       n.body, [&](const For &, const Stmt &) { plain = false; },
       [&](const While &, const Stmt &) { plain = false; },
       [&](const Alloc &a, const Stmt &) { plain = plain && a.buf->rank() == 0; });
-  uint32_t operations = 0;
-  PointerSet seen;
-  walk(n.body, [&](const Store &s, const Stmt &) {
-    for (const Expr &e : s.index) seen.insert(e.p.get());
-  });
-  for_each_evaluated(n.body, [&](const Expr &e) { operations += count_operations(e, seen); });
-  return plain && operations <= most_operations;
+  return plain && operations_of(n) <= most_operations;
 }
 
 uint32_t team_unroll(const For &n) {
   // Chosen: with the loads of 2,048 threads, 32 KB are under way for each multiprocessor, and latency times
-  // bandwidth of an H100 is 11 KB.
-  constexpr uint32_t loads_at_once = 4;
+  // bandwidth of an H100 is 11 KB. More than two copies of a function take more than 64 registers.
+  constexpr uint32_t loads_at_once = 4, functions_at_once = 2;
   uint32_t loads = 0;
   for_each_evaluated(n.body, [&](const Expr &e) {
     walk(e, [&](const Load &l, const Expr &) { loads += l.buf->rank() > 0; });
   });
-  return is_short_on_gpu(n) && loads <= loads_at_once ? loads_at_once : 0;
+  if (!is_short_on_gpu(n) || loads > loads_at_once) return 0;
+  return operations_of(n) < operations_of_function || sums_in_lanes(n) ? loads_at_once : functions_at_once;
 }
 
-std::vector<VectorAccess> vector_accesses(const For &n) { return AccessFinder(n).run(); }
+std::vector<VectorAccess> vector_accesses(const For &n, int64_t width) {
+  return AccessFinder(n, width).run();
+}
 
 int64_t vector_width_on_gpu(const For &n) {
-  if (n.step != 1 || as_int(n.lo) != 0 || !is_short_on_gpu(n)) return 1;
-  int64_t size = 0;
-  bool stores = false;
-  std::vector<VectorAccess> vectors = vector_accesses(n);
-  if (moves_otherwise(n, vectors)) return 1;
-  for (const VectorAccess &a : vectors) {
-    size = std::max(size, static_cast<int64_t>(item_size(a.buf->dtype)));
-    stores = stores || a.is_stored;
-  }
-  return stores ? widest / size : 1;
+  bool fits = n.step == 1 && as_int(n.lo) == 0 && is_short_on_gpu(n);
+  return fits ? widest_of(n, true) : 1;
+}
+
+int64_t team_vector_width(const For &n) {
+  // Functions take the registers that vectors would, and more time than their loads.
+  bool fits =
+      n.step == 1 && is_short_on_gpu(n) && !sums_in_lanes(n) && operations_of(n) < operations_of_function;
+  return fits ? widest_of(n, false) : 1;
 }
 
 }  // namespace kw

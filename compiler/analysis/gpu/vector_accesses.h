@@ -8,22 +8,27 @@
 
 namespace kw {
 
-/// Accesses to one element of a buffer for each iteration, in a row.
+/// Accesses to one element of a buffer for each iteration, in a row. Its first one is aligned where `base` is
+/// a multiple of the iterations that a thread executes side by side.
 struct VectorAccess {
   Buf buf;
   std::vector<Expr> index;
-  bool is_loaded = false, is_stored = false;
+  Expr base{};
+  bool is_loaded = false;  ///< before it is stored
+  bool is_stored = false;
 };
 
-/// Returns the accesses that every iteration executes, whose last subscript is the iterator and whose others
-/// do not change; in a flat loop those to its element. A buffer that the loop stores to and accesses in other
-/// forms is left out.
-std::vector<VectorAccess> vector_accesses(const For &n);
+/// Returns the accesses that every iteration executes where its guard holds, whose last subscript goes up by
+/// one and whose others do not change over `width` iterations; in a flat loop those to its element. A buffer
+/// that the loop stores to and accesses in other forms is left out.
+std::vector<VectorAccess> vector_accesses(const For &n, int64_t width);
 
 /// Returns the iterations whose elements fill 16 bytes, the widest access of a thread; 1 if the loop is not
-/// worth it: it stores nothing in rows, its body is long, or threads would spread what they access otherwise,
-/// as `x[j + 1]` beside `x[j]`, over more memory than with one iteration each.
+/// worth it: it accesses nothing in rows (a grid loop: stores), its body is long, or threads would spread
+/// what they access otherwise, as `x[j + 1]` beside `x[j]`, over more memory than with one iteration each.
 int64_t vector_width_on_gpu(const For &n);
+/// Likewise of a loop that a team shares; 1 also if it sums in lanes or computes functions.
+int64_t team_vector_width(const For &n);
 
 /// Returns whether a thread can execute several iterations of a loop in source order so that it loads ahead:
 /// the body is short and has no loop and no check.

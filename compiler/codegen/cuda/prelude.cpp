@@ -184,6 +184,11 @@ template <class V> KW_FUNCTION void kw_st(V *p, const V &value) {
   x.value = value;
   kw_st_word((typename kw_wide<sizeof(V)>::word *)p, x.word);
 }
+template <class V> KW_FUNCTION void kw_st_shared(V *p, const V &value) {
+  kw_access<V> x;
+  x.value = value;
+  *(typename kw_wide<sizeof(V)>::word *)p = x.word;
+}
 
 // threads of a block that wait for one another; kw_any: for any thread
 #define KW_SHARED(type, name, count) __shared__ __align__(16) type name[count]

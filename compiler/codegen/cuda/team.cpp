@@ -1,5 +1,6 @@
 // A block loop: what it accumulates gets a variable of each thread, which are combined at its end. Sums in
-// the order `lanes` (language.md 3) run in rows of 64 iterations: a thread has lanes t and t + 32.
+// the order `lanes` (language.md 3) run in rows of 64 iterations: a thread has lanes t and t + 32. In
+// other loops a thread may execute iterations side by side (vectors.h).
 #include "codegen/cuda/team.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "analysis/gpu/combined_values.h"
 #include "codegen/cuda/statements.h"
+#include "codegen/cuda/vectors.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/limits.h"
@@ -115,7 +117,8 @@ class BlockLoop {
   }
 
   /// Emits one iteration, whose number is in k. `lane` says which lane of its thread it has, as a subscript.
-  void iteration(std::string_view lane) {
+  void iteration(std::string_view lane) { iteration(lane, n_.body); }
+  void iteration(std::string_view lane, const Stmt &body) {
     for (const Accumulator &a : combined_.accumulators) {
       const Variables &v = of(a.cell);
       std::string_view subscript = a.in_lanes() ? lane : "";
@@ -130,7 +133,7 @@ class BlockLoop {
                            : n_.step == 1 ? cat(lo_, " + ", k_)
                                           : cat(lo_, " + ", k_, " * ", n_.step));
     std::string outer = out_.number_iterations(k_);
-    out_.iteration(n_.body, can_end_);
+    out_.iteration(body, can_end_);
     out_.number_iterations(outer);
     for (const auto &[buf, v] : variables_) out_.expressions().restore(buf);
   }
@@ -154,10 +157,46 @@ class BlockLoop {
 
   void iterations() {
     if (can_end_) function("", "");
+    if (n_.how.vector_width > 1 && !can_end_) return vectors();
     text_.line(cat("#pragma unroll ", std::max<uint32_t>(n_.how.unroll, 1)));
     text_.open(cat("for (i64 ", k_, " = ", first_of_thread(), "; ", k_, " < ", trips_, "; ", k_,
                    " += ", team_.threads, ")"));
     can_end_ ? call("") : iteration("");
+    text_.close();
+  }
+
+  /// Emits the iterations before the first place that is aligned, or all; those that each thread executes
+  /// side by side; and those behind the last vector. So the numbers of a thread's iterations go up: a
+  /// selection takes the first of equal values.
+  void vectors() {
+    int64_t width = n_.how.vector_width, groups = groups_at_once(n_);
+    std::string head, whole = names_.fresh("whole"), behind_head;
+    std::string last = cat("(", lo_, lo_.empty() ? "" : " + ", trips_, " - 1)");
+    std::string fits = cat(guard_holds(n_, last, out_), vectors_are_aligned(n_, out_));
+    if (counts_itself_) {
+      text_.line(cat("const i64 ", whole, " = ", fits, " ? ", trips_, " & -", width, " : 0;"));
+    } else {
+      head = names_.fresh("head"), behind_head = cat(head, " + ");
+      text_.line(cat("const i64 ", head, " = ", fits, " ? kw_min<i64>(", trips_, ", -", lo_, " & ", width - 1,
+                     ") : ", trips_, ";"));
+      text_.line(cat("const i64 ", whole, " = (", trips_, " - ", head, ") & -", width, ";"));
+      one_by_one(groups, "", head);
+    }
+    auto trips = as_int(trips_of(n_));
+    bool is_whole = counts_itself_ && trips && *trips % (width * team_.threads * groups) == 0;
+    SideBySideRange range{cat(behind_head, width, " * ", team_.thread), cat(behind_head, whole), lo_,
+                          team_.threads, is_whole};
+    emit_side_by_side(n_, range, out_, [&](const std::string &number, const Stmt &body) {
+      text_.line(cat("const i64 ", k_, " = ", number, ";"));
+      iteration("", body);
+    });
+    one_by_one(counts_itself_ ? groups : 1, cat(behind_head, whole, " + "), trips_);
+  }
+  void one_by_one(int64_t copies, const std::string &begin, const std::string &end) {
+    text_.line(cat("#pragma unroll ", copies));
+    text_.open(cat("for (i64 ", k_, " = ", begin, team_.thread, "; ", k_, " < ", end, "; ", k_,
+                   " += ", team_.threads, ")"));
+    iteration("");
     text_.close();
   }
 

@@ -1,8 +1,10 @@
 // The body is emitted twice.
 #include "codegen/cuda/vectors.h"
 
+#include "analysis/gpu/side_by_side.h"
 #include "codegen/cuda/statements.h"
 #include "ir/build.h"
+#include "ir/match.h"
 
 namespace kw {
 
@@ -16,7 +18,7 @@ struct Vector {
 
 std::vector<Vector> vectors_of(const For &n, CudaNames &names) {
   std::vector<Vector> out;
-  for (VectorAccess &a : vector_accesses(n)) {
+  for (VectorAccess &a : vector_accesses(n, n.how.vector_width)) {
     std::string type = cat("kw_vec<", cuda_memory_type(a.buf->dtype), ", ", n.how.vector_width, ">");
     std::string variable = names.fresh(cat(a.buf->sym->name, "_", n.how.vector_width));
     out.push_back({std::move(a), std::move(type), std::move(variable)});
@@ -27,21 +29,27 @@ std::vector<Vector> vectors_of(const For &n, CudaNames &names) {
 }  // namespace
 
 std::string vectors_are_aligned(const For &n, CudaStatements &out) {
-  std::vector<std::string> conditions, lengths;
-  auto rows_of = [&](const Expr &length) {
-    out.expressions().begin({length});
-    std::string text = cat(out.expressions().subscript(length), " % ", n.how.vector_width, " == 0");
+  std::vector<std::string> conditions;
+  auto is_multiple = [&](const Expr &size) {
+    out.expressions().begin({size});
+    std::string text = out.expressions().subscript(size);
+    text = cat(as<Ref>(size) || as<Const>(size) ? text : cat("(", text, ")"), " % ", n.how.vector_width,
+               " == 0");
     if (std::find(conditions.begin(), conditions.end(), text) == conditions.end()) conditions.push_back(text);
   };
-  for (const VectorAccess &a : vector_accesses(n)) {
+  std::vector<VectorAccess> accesses = vector_accesses(n, n.how.vector_width);
+  for (const VectorAccess &a : accesses) {
     size_t bytes = n.how.vector_width * item_size(a.buf->dtype);
+    if (a.base && !as_int(a.base)) is_multiple(a.base);
+    if (a.buf->space == Space::stack) continue;  // its rows begin with a vector
     conditions.push_back(cat("(u64)", out.names().of(a.buf->sym), " % ", bytes, " == 0"));
     if (n.how.flatten) continue;
     // Each row begins a multiple of the vectors behind the first one.
-    if (a.buf->rank() > 1 && a.buf->strides.empty()) rows_of(a.buf->extents.back());
-    for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) rows_of(a.buf->strides[d]);
+    if (a.buf->rank() > 1 && a.buf->strides.empty()) is_multiple(a.buf->extents.back());
+    for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) is_multiple(a.buf->strides[d]);
   }
-  return conditions.empty() ? "false" : join_text(conditions, " && ");
+  if (conditions.empty()) return accesses.empty() ? "false" : "true";
+  return join_text(conditions, " && ");
 }
 
 void emit_vector(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
@@ -85,6 +93,84 @@ void emit_vector(const For &n, const Several &mine, const std::string &aligned, 
       cat("for (i64 ", iterator, " = ", at, "; ", iterator, " < ", last, "; ", iterator, " += ", by, ")"));
   out.block(n.body);
   text.close();
+  text.close();
+}
+
+std::string guard_holds(const For &n, const std::string &last, CudaStatements &out) {
+  GuardedBody parts = guarded_body(n.body);
+  if (!parts.guard) return "";
+  CudaText &text = out.text();
+  const std::string iterator = out.names().of(n.iter), all = out.names().fresh("all");
+  text.line(cat("bool ", all, ";"));
+  text.open("");
+  out.names().set(n.iter, last);
+  for (const Stmt &s : parts.names) out.define(as<Let>(s)->sym, as<Let>(s)->value);
+  out.expressions().begin({parts.guard});
+  text.line(cat(all, " = ", out.expressions().bare(parts.guard), ";"));
+  out.names().set(n.iter, iterator);
+  text.close();
+  return cat(all, " && ");
+}
+
+int64_t groups_at_once(const For &n) {
+  std::vector<VectorAccess> accesses = vector_accesses(n, n.how.vector_width);
+  bool stores =
+      std::any_of(accesses.begin(), accesses.end(), [](const VectorAccess &a) { return a.is_stored; });
+  return stores ? 1 : std::max<int64_t>(n.how.unroll / 2, 1);
+}
+
+void emit_side_by_side(const For &n, const SideBySideRange &range, CudaStatements &out,
+                       const std::function<void(const std::string &, const Stmt &)> &iteration) {
+  CudaText &text = out.text();
+  std::vector<Vector> vectors = vectors_of(n, out.names());
+  GuardedBody parts = guarded_body(n.body);
+  const std::string iterator = out.names().of(n.iter), group = out.names().fresh("group"),
+                    first = out.names().fresh("first"), begin = out.names().fresh("begin"),
+                    u = out.names().fresh("u");
+  int64_t width = n.how.vector_width, groups = groups_at_once(n);
+  int64_t apart = width * range.threads;
+  auto at = [&](const std::string &value) { out.names().set(n.iter, value); };
+  std::string value = range.lo.empty() ? first : cat("(", range.lo, " + ", first, ")");
+  auto each_group = [&](const std::function<void()> &body) {
+    text.line("#pragma unroll");
+    text.open(cat("for (i32 ", group, " = 0; ", group, " < ", groups, "; ", group, "++)"));
+    text.line(cat("const i64 ", first, " = ", begin, " + ", group, " * ", apart, ";"));
+    if (!range.is_whole && groups > 1) text.line(cat("if (", first, " >= ", range.end, ") continue;"));
+    at(value);
+    for (const Stmt &s : parts.names) out.define(as<Let>(s)->sym, as<Let>(s)->value);
+    body();
+    at(iterator);
+    text.close();
+  };
+  auto address = [&](const Vector &v) {
+    out.expressions().begin(v.access.index);
+    return cat("(", v.access.is_stored ? "" : "const ", v.type, " *)&",
+               out.expressions().place(v.access.buf, v.access.index));
+  };
+  text.line("#pragma unroll 1");
+  text.open(cat("for (i64 ", begin, " = ", range.first, "; ", begin, " < ", range.end, "; ", begin,
+                " += ", apart * groups, ")"));
+  // All loads come first: the stores of 16 bytes are no plain ones, which loads could move across.
+  for (const Vector &v : vectors) text.line(cat(v.type, " ", v.variable, "[", groups, "];"));
+  each_group([&] {
+    for (const Vector &v : vectors)
+      if (v.access.is_loaded) text.line(cat(v.variable, "[", group, "] = kw_ld(", address(v), ");"));
+  });
+  each_group([&] {
+    at(iterator);
+    for (const Vector &v : vectors)
+      out.expressions().redirect(v.access.buf, v.access.index, cat(v.variable, "[", group, "].v[", u, "]"));
+    text.line("#pragma unroll");
+    text.open(cat("for (i32 ", u, " = 0; ", u, " < ", width, "; ", u, "++)"));
+    iteration(cat(first, " + ", u), with_names(parts, parts.inner));
+    text.close();
+    for (const Vector &v : vectors) out.expressions().restore(v.access.buf.get());
+    at(value);
+    for (const Vector &v : vectors)
+      if (v.access.is_stored)
+        text.line(cat(v.access.buf->space == Space::stack ? "kw_st_shared(" : "kw_st(", address(v), ", ",
+                      v.variable, "[", group, "]);"));
+  });
   text.close();
 }
 

@@ -6,6 +6,7 @@
 //     if (j0 + 384 < n) for (u: 4) c[j0 + u * 128] = …; else for (j = j0; j < n; j += 128) c[j] = …;
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "analysis/gpu/vector_accesses.h"
@@ -25,6 +26,24 @@ struct Several {
 };
 /// Emits the iterations of a thread that are side by side, as many as the loop's plan says and as there are.
 void emit_vector(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out);
+/// Emits whether the guard of a body holds for the last iteration, and thus for all, and returns "NAME && ";
+/// "" without a guard. `last` is the iterator's value.
+std::string guard_holds(const For &n, const std::string &last, CudaStatements &out);
+/// Returns how many groups of iterations a thread of a team executes at once: one where it also stores
+/// vectors, which take as many registers.
+int64_t groups_at_once(const For &n);
+/// Groups of iterations of a block loop, by their numbers: the first one of a thread, the end of all, and the
+/// value of the iterator for number 0, or "" for 0. `is_whole`: every thread has as many groups as are
+/// written out.
+struct SideBySideRange {
+  std::string first, end, lo;
+  int64_t threads = 0;
+  bool is_whole = false;
+};
+/// Emits the iterations of a block loop that each thread executes side by side, where accesses are aligned
+/// and the guard of the body holds. `iteration` emits a body for the iteration whose number it is given.
+void emit_side_by_side(const For &n, const SideBySideRange &range, CudaStatements &out,
+                       const std::function<void(const std::string &, const Stmt &)> &iteration);
 /// Likewise those that are a block apart.
 void emit_unrolled(const For &n, const Several &mine, CudaStatements &out);
 

@@ -165,6 +165,7 @@ class Apply {
   StatementList in_place_of(const Stmt &s, const Team &d) const {
     For changed = *as<For>(with_own(s, scalars_of_iterations()));
     changed.kind = ForKind::block, changed.how.threads = static_cast<uint32_t>(d.threads);
+    changed.how.vector_width = static_cast<uint32_t>(d.vector);
     changed.how.unroll = static_cast<uint32_t>(d.unroll);
     return {{loop_like(s, std::move(changed))}};
   }

@@ -144,7 +144,7 @@ class OperandPrinter {
     return cat(names_[d.loop], " by ", d.per_block, given("vector", d.vector), given("unroll", d.unroll));
   }
   std::string operator()(const Team &d) const {
-    return cat(names_[d.loop], " by ", d.threads, given("unroll", d.unroll));
+    return cat(names_[d.loop], " by ", d.threads, given("vector", d.vector), given("unroll", d.unroll));
   }
   std::string operator()(const Specialize &d) const {
     return cat(names_[d.loop], " below ", d.below,
@@ -276,6 +276,7 @@ class LineParser {
   }
   void operands(Team &d) {
     d.loop = loop(), d.threads = size("by");
+    if (word_ == "vector") d.vector = size("vector");
     if (word_ == "unroll") d.unroll = size("unroll");
   }
   void operands(Specialize &d) {

@@ -168,15 +168,15 @@ struct Grid {
   int64_t per_block = 0;
   int64_t vector = 0, unroll = 0;
 };
-/// team LOOP by N [unroll U]: lets N threads of a grid loop's block share the iterations of a loop in it, of
-/// which code generation writes out U for each thread.
+/// team LOOP by N [vector V] [unroll U]: lets N threads of a grid loop's block share the iterations of a loop
+/// in it. Code generation writes out U for each thread; each executes V side by side where memory allows it.
 struct Team {
   static constexpr std::string_view name = "team";
   uint32_t loop = 0;
-  int64_t threads = 0, unroll = 0;
+  int64_t threads = 0, vector = 0, unroll = 0;
 };
 
-/// stage LOOP: launches a loop and the one in it on a GPU as tiles of 32 × 32, each for a team; first copies
+/// stage LOOP: launches a loop and the one in it on a GPU as square tiles, each for a team; first copies
 /// tiles of what the inner loop reads with a stride to memory that the team shares.
 struct Stage {
   static constexpr std::string_view name = "stage";

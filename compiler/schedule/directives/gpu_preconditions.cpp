@@ -29,7 +29,8 @@ namespace {
 
 constexpr int64_t most_threads = 1024;  // of a block, on every GPU (CUDA C++ Programming Guide)
 
-constexpr std::string_view has_kind = "a loop in it has its kind already",
+constexpr std::string_view no_vectors = "its iterations do not fill such vectors",
+                           has_kind = "a loop in it has its kind already",
                            unknown_bounds = "its bounds, or those around it, are known on the device only";
 
 bool holds_serial_loops_alone(const For &n) {
@@ -68,7 +69,7 @@ static std::string_view why_not_in_blocks(const For &n, const D &d) {
   int64_t at_once = std::max<int64_t>({d.vector, d.unroll, 1});
   if (d.per_block < 1 || d.per_block / at_once > most_threads || d.per_block % at_once)
     return "a block has 1 to 1,024 threads";
-  if (d.vector && d.vector != vector_width_on_gpu(n)) return "its iterations do not fill such vectors";
+  if (d.vector && d.vector != vector_width_on_gpu(n)) return no_vectors;
   bool is_long = d.unroll && (d.vector || !is_short_on_gpu(n));
   return is_long ? "its iterations are long, or executed in vectors" : "";
 }
@@ -93,7 +94,9 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d) 
   bool is_warp = d.threads == warp_threads && d.threads * per_block <= most_threads;
   if (!is_warp && !(d.threads == block_team_threads && per_block == 1))
     return "a team is a warp of 32 threads of up to 1,024, or a block of 256";
-  if (!holds_serial_loops_alone(*nest.loops[d.loop].loop)) return has_kind;
+  const For &n = *nest.loops[d.loop].loop;
+  if (!holds_serial_loops_alone(n)) return has_kind;
+  if (d.vector && d.vector != team_vector_width(n)) return no_vectors;
   bool fits = shared_bytes(grid ? grid->body : f.body) * per_block <= most_shared_bytes;
   return fits ? "" : "its team has too large arrays";
 }

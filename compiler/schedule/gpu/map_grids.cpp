@@ -256,7 +256,11 @@ constexpr int64_t long_row = 4 * block_team_threads;
 
 /// Lets threads share a loop.
 void share(LoopNest &nest, uint32_t loop, int64_t threads) {
-  nest.try_apply(Team{loop, threads, team_unroll(*nest.nest().loops[loop].loop)});
+  const For &n = *nest.nest().loops[loop].loop;
+  int64_t vector = team_vector_width(n);
+  auto trips = most_trips(n);
+  bool has_work = !trips || *trips >= static_cast<uint64_t>(vector * threads);  // for all threads
+  nest.try_apply(Team{loop, threads, vector > 1 && has_work ? vector : 0, team_unroll(n)});
 }
 
 /// Launches one loop with a block for each of its iterations, whose threads share these loops.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/nest.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -198,7 +199,12 @@ Stmt with_cached_row(const Stmt &region, const Stmt &at, const CachedRow &row) {
     bool is_block = n.how.threads == static_cast<uint32_t>(block_team_threads);
     auto halves = is_block && keeps ? cut(n, row, Load{kept, place}) : std::nullopt;
     if (!halves) return kept_in(n.body);
-    return seq({kept_in(halves->terms), copy_of(kept_in(halves->sums))}, s.loc());
+    // Without the sums, threads may execute several terms side by side.
+    For terms = *as<For>(kept_in(halves->terms));
+    if (int64_t vector = team_vector_width(terms); vector > 1)
+      terms.how.vector_width = static_cast<uint32_t>(vector);
+    terms.how.unroll = team_unroll(terms);
+    return seq({for_loop(std::move(terms), s.loc()), copy_of(kept_in(halves->sums))}, s.loc());
   });
   grid.body = alloc(kept, Fill::none, grid.body, at.loc());
   Stmt cached = for_loop(std::move(grid), at.loc());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/gpu/vector_accesses.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -63,15 +64,26 @@ struct Loads {
   }
 };
 
-/// A tile: two loops over at most 32 iterations of each.
+/// Returns the rows of a tile: 32, whose elements of 4 bytes are a line of 128, or 64 of smaller elements.
+int64_t side_for(const std::vector<Buf> &buffers) {
+  uint32_t widest = 0;
+  for (const Buf &b : buffers) widest = std::max(widest, item_size(b->dtype));
+  return widest < 4 ? 2 * tile_side : tile_side;
+}
+/// Returns the elements between two rows of a tile. They are four bytes more than a row, so that the elements
+/// of a column lie in different banks, and those of columns side by side in rows side by side as well.
+int64_t pitch_for(const Buf &b, int64_t side) {
+  return side + std::max<int64_t>(1, 4 / static_cast<int64_t>(item_size(b->dtype)));
+}
+
+/// A tile: two loops over at most so many iterations of each as it has rows.
 class TileBuilder {
  public:
   TileBuilder(const For &outer, const For &inner, const std::vector<Buf> &buffers, const Loc &loc)
-      : outer_(outer), inner_(inner), loc_(loc), loads_(inner.body) {
+      : outer_(outer), inner_(inner), loc_(loc), loads_(inner.body), side_(side_for(buffers)) {
     for (const Buf &b : buffers) {
       Sym name = make_sym(SymKind::buffer, b->dtype, b->sym->name + "_tile");
-      // One more column: the elements of a column then lie in different banks.
-      tiles_.push_back({b, make_buf(name, {const_int(tile_side), const_int(tile_side + 1)}, Space::stack)});
+      tiles_.push_back({b, make_buf(name, {const_int(side_), const_int(pitch_for(b, side_))}, Space::stack)});
     }
   }
 
@@ -89,25 +101,25 @@ class TileBuilder {
   struct Tile {
     Buf source, copy;
   };
-  static Expr first(const For &n, const Sym &tile) {
-    return add(n.lo, mul(kw::ref(tile), const_int(tile_side)));
-  }
+  Expr first(const For &n, const Sym &tile) const { return add(n.lo, mul(kw::ref(tile), const_int(side_))); }
 
   Stmt grid(const For &n, const Sym &tile, int64_t per_block, Stmt body) const {
-    Expr tiles = binary(BinOp::floor_div, add(trips_of(n), const_int(tile_side - 1)), const_int(tile_side));
+    Expr tiles = binary(BinOp::floor_div, add(trips_of(n), const_int(side_ - 1)), const_int(side_));
     For out{tile, const_int(0), tiles, 1, ForKind::grid, Hint::none, {}, std::move(body)};
     out.how.per_block = static_cast<uint32_t>(per_block), out.id = n.id;
     return for_loop(std::move(out), loc_);
   }
-  /// for k in block(0, 1024): the elements of a tile, row by row.
+  /// for k in block(0, 1024): the elements of a tile, row by row. Threads would access banks twice for two
+  /// elements of eight bytes each.
   Stmt each(const Sym &k, Stmt body, LoopId id) const {
-    For out{k,  const_int(0),   const_int(tile_side * tile_side), 1, ForKind::block, Hint::none,
-            {}, std::move(body)};
+    For out{k, const_int(0), const_int(side_ * side_), 1, ForKind::block, Hint::none, {}, std::move(body)};
     out.how.threads = static_cast<uint32_t>(warp_threads), out.how.unroll = shared_loads_at_once, out.id = id;
+    if (int64_t vector = team_vector_width(out); vector > 2)
+      out.how.vector_width = static_cast<uint32_t>(vector), out.how.unroll = 4;
     return for_loop(std::move(out), loc_);
   }
-  static Expr row(const Sym &k) { return binary(BinOp::floor_div, kw::ref(k), const_int(tile_side)); }
-  static Expr column(const Sym &k) { return binary(BinOp::floor_mod, kw::ref(k), const_int(tile_side)); }
+  Expr row(const Sym &k) const { return binary(BinOp::floor_div, kw::ref(k), const_int(side_)); }
+  Expr column(const Sym &k) const { return binary(BinOp::floor_mod, kw::ref(k), const_int(side_)); }
   /// Returns statements for the iterations that exist: tiles at the end are cut short.
   Stmt guarded(const Sym &i, const Sym &j, Stmt body) const {
     Expr inside =
@@ -151,6 +163,7 @@ class TileBuilder {
   const For &outer_, &inner_;
   Loc loc_;
   Loads loads_;
+  int64_t side_;
   std::vector<Tile> tiles_;
   Sym tile_i_ = new_iterator(outer_.iter->name + "0"), tile_j_ = new_iterator(inner_.iter->name + "0"),
       first_i_ = new_local("first_" + outer_.iter->name), first_j_ = new_local("first_" + inner_.iter->name);
@@ -183,9 +196,8 @@ Stmt staged_tiles(const For &outer, const For &inner, const std::vector<Buf> &bu
 }
 
 int64_t teams_for_tiles(const std::vector<Buf> &buffers) {
-  int64_t bytes = 0, teams = teams_of_block;
-  for (const Buf &b : buffers)
-    bytes += tile_side * (tile_side + 1) * static_cast<int64_t>(item_size(b->dtype));
+  int64_t bytes = 0, teams = teams_of_block, side = side_for(buffers);
+  for (const Buf &b : buffers) bytes += side * pitch_for(b, side) * static_cast<int64_t>(item_size(b->dtype));
   while (teams && teams * bytes > most_shared_bytes) teams /= 2;
   return teams;
 }

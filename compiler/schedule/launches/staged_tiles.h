@@ -1,5 +1,6 @@
-// Rewrites two loops as tiles of 32 × 32, for a GPU. What the inner loop would read with a stride is first
-// copied to memory that the threads of a team share, along the outer loop.
+// Rewrites two loops as tiles of 32 × 32, or 64 × 64 of elements below four bytes, for a GPU. What the inner
+// loop would read with a stride is first copied to memory that the threads of a team share, along the outer
+// loop.
 //     for i: for j: y[i, j] = x[j, i]   →   for i0 in grid: for j0 in grid:
 //         for k in block: tile[k // 32, k % 32] = x[j0 + k // 32, i0 + k % 32]
 //         for k in block: y[i0 + k // 32, j0 + k % 32] = tile[k % 32, k // 32]

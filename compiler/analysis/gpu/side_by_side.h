@@ -1,0 +1,57 @@
+// How values change over iterations side by side that one thread executes: `width` of them, the first of
+// which is a multiple of it.
+//     for k in block: let i = i0 + k // 32: let j = j0 + k % 32: if i < n and j < m: c[i, j] = …
+//     side by side by 4, i is fixed and j goes up by one from j0 + a multiple of 4
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/node.h"
+
+namespace kw {
+
+/// The body of a loop: names of values that load nothing, a condition or null, and what is executed where it
+/// holds.
+struct GuardedBody {
+  std::vector<Stmt> names;  ///< a Let each, the outermost first
+  Expr guard;
+  Stmt inner;
+};
+/// Returns the parts of a body, whose condition loads nothing and has no else.
+GuardedBody guarded_body(const Stmt &body);
+/// Returns `inner` in the names of a body.
+Stmt with_names(const GuardedBody &parts, const Stmt &inner);
+
+class SideBySide {
+ public:
+  /// The names are those between the loop and what is asked about.
+  SideBySide(const Sym &iter, int64_t width, const std::vector<Stmt> &names);
+
+  /// Returns whether a value, or one of several, depends on the iterator other than by what it loads.
+  bool moves(const Expr &e) const;
+  bool moves(const std::vector<Expr> &list) const;
+  /// Returns whether a value, which loads nothing, is the same for the iterations.
+  bool is_fixed(const Expr &e) const;
+  /// Returns x if a value goes up by one with each iteration, from x plus a multiple of the width; x stands
+  /// for itself outside of the loop, and may be the constant 0.
+  std::optional<Expr> base_of(const Expr &e) const;
+  /// Returns whether a condition that holds for the last iteration of the loop holds for all: each part of it
+  /// compares what only goes up in one turn of a quotient or remainder with a fixed upper bound.
+  bool is_decided_by_last(const Expr &cond, const Expr &trips) const;
+
+ private:
+  /// Returns whether a value mentions neither the iterator nor a name of the body.
+  bool is_outer(const Expr &e) const;
+  bool is_greatest_at_last(const Expr &e, const Expr &trips) const;
+  const Expr *named(const Expr &e) const;
+  /// Returns whether an operation divides by a multiple of the width, perhaps as a shift or a mask.
+  bool is_quotient(const Binary &n) const;
+  bool is_remainder(const Binary &n) const;
+
+  Sym iter_;
+  int64_t width_;
+  std::vector<std::pair<Sym, Expr>> names_;
+};
+
+}  // namespace kw

@@ -1,0 +1,89 @@
+// How subscripts and conditions change over iterations that one thread executes side by side, and the
+// accesses of teams that follow from it.
+#include "analysis/gpu/side_by_side.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/gpu/vector_accesses.h"
+#include "ir/build.h"
+#include "ir/match.h"
+#include "ir/walk.h"
+#include "support/text.h"
+#include "tests/unit/helpers.h"
+
+namespace kw {
+namespace {
+
+/// A block loop over k from `lo` to `hi` in a grid loop over i; its lines stand in it.
+For block_loop(std::string_view lines, std::string_view lo = "0", std::string_view hi = "1024") {
+  std::string text =
+      "def f(a: inout(f32, (n, m)), b: inout(f32, (n, m)), h: inout(f16, (n, m))):\n  fp('strict')\n  "
+      "dims(n, m)\n"
+      "  for i in grid(0, n, 1, per_block=8):\n    row = alloc(f32, (1024,), 'stack')\n"
+      "    tile = alloc(f32, (32, 33), 'stack')\n";
+  text += cat("    for k in block(", lo, ", ", hi, ", 1, threads=32):\n");
+  for (const std::string &line : split_text(lines, '\n')) text += cat("      ", line, "\n");
+  Func f = unit::ir(text + "  return a, b, h\n");
+  For out{};
+  walk(f.body, [&](const For &n, const Stmt &) {
+    if (n.kind == ForKind::block) out = n;
+  });
+  return out;
+}
+
+/// Returns "BUFFER:BASE" for each access of a loop by 4.
+std::string accesses(const For &n) {
+  std::vector<std::string> out;
+  for (const VectorAccess &a : vector_accesses(n, 4)) {
+    auto base = as_int(a.base);
+    out.push_back(cat(a.buf->sym->name, ":", base ? cat(*base) : "x", a.is_loaded ? " load" : "",
+                      a.is_stored ? " store" : ""));
+  }
+  return join_text(out, ", ");
+}
+
+TEST(SideBySide, rows) {
+  EXPECT_EQ(accesses(block_loop("b[i, k] = a[i, k]")), "a:0 load, b:0 store");
+  EXPECT_EQ(accesses(block_loop("b[i, k + 4] = a[i, k + 3]")), "b:4 store");
+  EXPECT_EQ(accesses(block_loop("b[i, k + n] = a[i, k * 2]")), "b:x store");
+  EXPECT_EQ(accesses(block_loop("b[i, k] = a[k, i]")), "b:0 store");
+  EXPECT_EQ(accesses(block_loop("b[i, k] = a[i, k]\nb[i, k] = b[i, k] + f32(1.0)")), "a:0 load, b:0 store");
+  EXPECT_EQ(accesses(block_loop("row[k] = a[i, k]\nb[i, k] = row[k]")), "a:0 load, row:0 store, b:0 store");
+  EXPECT_EQ(accesses(block_loop("b[i, k] = b[i, k + 1]")), "");
+}
+
+TEST(SideBySide, quotients_and_remainders) {
+  std::string_view names = "r: i64 = k // 32\nc: i64 = i * 32 + k % 32\n";
+  EXPECT_EQ(accesses(block_loop(cat(names, "tile[r, k % 32] = a[r, c]"))), "a:x load");
+  EXPECT_EQ(accesses(block_loop(cat(names, "if r < n and c < m:\n  tile[r, k % 32] = a[r, c]"))), "a:x load");
+  EXPECT_EQ(accesses(block_loop(cat(names, "if r < n:\n  tile[r, k % 32] = a[r, c]"), "0", "1000")),
+            "a:x load");
+  // the column of the last iteration is not the greatest
+  EXPECT_EQ(accesses(block_loop(cat(names, "if c < m:\n  tile[r, k % 32] = a[r, c]"), "0", "1000")), "");
+  EXPECT_EQ(accesses(block_loop("r: i64 = k // 6\nb[i, k] = a[r, k % 6]")), "b:0 store");
+  EXPECT_EQ(accesses(block_loop("r: i64 = k // 32\nb[i, k] = a[r, (k + 1) % 32]")), "b:0 store");
+}
+
+TEST(SideBySide, conditions) {
+  EXPECT_EQ(accesses(block_loop("if k < m:\n  b[i, k] = a[i, k]")), "a:0 load, b:0 store");
+  EXPECT_EQ(accesses(block_loop("if k + i <= m:\n  b[i, k] = a[i, k]")), "a:0 load, b:0 store");
+  EXPECT_EQ(accesses(block_loop("if m < k:\n  b[i, k] = a[i, k]")), "");
+  EXPECT_EQ(accesses(block_loop("if k < m or i < n:\n  b[i, k] = a[i, k]")), "");
+  EXPECT_EQ(accesses(block_loop("if k * 2 < m:\n  b[i, k] = a[i, k]")), "");
+  EXPECT_EQ(accesses(block_loop("if k < m:\n  b[i, k] = a[i, k]\nelse:\n  b[i, k] = f32(0.0)")), "");
+  // a condition that loads is no guard, and its stores are no certain ones
+  EXPECT_EQ(accesses(block_loop("if a[i, k] < f32(1.0):\n  b[i, k] = f32(0.0)")), "a:0 load");
+}
+
+TEST(SideBySide, the_width_of_teams) {
+  EXPECT_EQ(team_vector_width(block_loop("b[i, k] = a[i, k]")), 4);
+  EXPECT_EQ(team_vector_width(block_loop("h[i, k] = h[i, k] + h[i, k]")), 8);
+  EXPECT_EQ(team_vector_width(block_loop("b[i, k] = cast(f32, h[i, k])")), 4);
+  EXPECT_EQ(team_vector_width(block_loop("b[i, k] = a[k, i]")), 1);  // spread over more memory
+  EXPECT_EQ(team_vector_width(block_loop("tile[k // 32, k % 32] = a[i, k]")), 4);
+  EXPECT_EQ(team_vector_width(block_loop("b[i, k] = exp(a[i, k])")), 1);
+  EXPECT_EQ(team_vector_width(block_loop("b[i, 0] = (b[i, 0] + a[i, k]) @ lanes(k)")), 1);
+}
+
+}  // namespace
+}  // namespace kw
