@@ -185,6 +185,8 @@ class Explainer {
       if (team) who.push_back(cat("a warp of ", team->how.threads, " threads"));
       if (block) who.push_back(cat("a block of ", block->how.threads, " threads"));
       how.emplace_back("team"), why.push_back(cat(join_text(who, " or "), " shares its iterations"));
+      const For &n = team ? *team : *block;
+      if (n.how.vector_width) why.back() += cat(", a thread ", n.how.vector_width, " of them side by side");
     }
     if (stages) {
       uint32_t ahead = stages->how.stages - 1;
@@ -209,11 +211,11 @@ class Explainer {
 
   /// Returns how a loop is spread over the threads of a GPU.
   static std::string grid_text(const For &n) {
-    if (uint32_t width = n.how.vector_width)
-      return cat("a thread for ", width, " iterations side by side, ", n.how.per_block / width,
+    uint32_t width = n.how.vector_width, of_thread = std::max(width, 1u) * std::max(n.how.unroll, 1u);
+    if (of_thread > 1)
+      return cat("a thread for ", of_thread, " iterations, ",
+                 width ? cat(width, " of them side by side, ") : "", n.how.per_block / of_thread,
                  " threads in a block");
-    if (uint32_t copies = n.how.unroll)
-      return cat("a thread for ", copies, " iterations, ", n.how.per_block / copies, " threads in a block");
     bool has_teams = false;
     walk(n.body, [&](const For &inner, const Stmt &) { has_teams |= inner.kind == ForKind::block; });
     std::string out = n.how.per_block > 1 ? cat("a ", has_teams ? "warp" : "thread", " for each iteration, ",

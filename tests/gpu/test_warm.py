@@ -115,9 +115,9 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     asked = ("-m", "kernelwright", "explain", "program.py", "--device", "sm_90", "--args")
     said = run(*asked, "f64[8],3.0", KW_LIBCUDA=NOWHERE)
     assert "  device      sm_90\n  launches    scaled_0 (line 7): blocks of 256 threads, not compiled" in said
-    assert "i in range(a.shape[0]): grid, a thread for 2 iterations side by side, 256 threads" in said
+    assert "i in range(a.shape[0]): grid, a thread for 8 iterations, 2 of them side by side, 256 t" in said
     assert "until_1 (line 14): blocks of 256 threads, not compiled yet\n" in said
-    assert re.search(r"  steps       grid i by 512 vector 2 +launched; each block has this many", said)
+    assert re.search(r"  steps       grid i by 2048 vector 2 unroll 4 +launched; each block has", said)
     (tmp_path / "serial.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef prefix(a):\n    for i in range(1, a.shape[0]):\n"
         "        a[i] = a[i - 1] + a[i]\n    return a\n"

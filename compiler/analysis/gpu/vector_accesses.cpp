@@ -161,8 +161,15 @@ uint32_t count_operations(const Expr &e, PointerSet &seen) {
   return out;
 }
 
-/// Returns the operations of an iteration, without those of subscripts.
-uint32_t operations_of(const For &n) {
+bool sums_in_lanes(const For &n) {
+  bool found = false;
+  walk(n.body, [&](const Store &s, const Stmt &) { found = found || s.order == Order::lanes; });
+  return found;
+}
+
+}  // namespace
+
+uint32_t operations_on_gpu(const For &n) {
   uint32_t out = 0;
   PointerSet seen;
   walk(n.body, [&](const Store &s, const Stmt &) {
@@ -172,21 +179,13 @@ uint32_t operations_of(const For &n) {
   return out;
 }
 
-bool sums_in_lanes(const For &n) {
-  bool found = false;
-  walk(n.body, [&](const Store &s, const Stmt &) { found = found || s.order == Order::lanes; });
-  return found;
-}
-
-}  // namespace
-
 bool is_short_on_gpu(const For &n) {
   bool plain = !has_check(n.body);
   walk(
       n.body, [&](const For &, const Stmt &) { plain = false; },
       [&](const While &, const Stmt &) { plain = false; },
       [&](const Alloc &a, const Stmt &) { plain = plain && a.buf->rank() == 0; });
-  return plain && operations_of(n) <= most_operations;
+  return plain && operations_on_gpu(n) <= most_operations;
 }
 
 uint32_t team_unroll(const For &n) {
@@ -198,7 +197,8 @@ uint32_t team_unroll(const For &n) {
     walk(e, [&](const Load &l, const Expr &) { loads += l.buf->rank() > 0; });
   });
   if (!is_short_on_gpu(n) || loads > loads_at_once) return 0;
-  return operations_of(n) < operations_of_function || sums_in_lanes(n) ? loads_at_once : functions_at_once;
+  return operations_on_gpu(n) < operations_of_function || sums_in_lanes(n) ? loads_at_once
+                                                                           : functions_at_once;
 }
 
 std::vector<VectorAccess> vector_accesses(const For &n, int64_t width) {
@@ -213,7 +213,7 @@ int64_t vector_width_on_gpu(const For &n) {
 int64_t team_vector_width(const For &n) {
   // Functions take the registers that vectors would, and more time than their loads.
   bool fits =
-      n.step == 1 && is_short_on_gpu(n) && !sums_in_lanes(n) && operations_of(n) < operations_of_function;
+      n.step == 1 && is_short_on_gpu(n) && !sums_in_lanes(n) && operations_on_gpu(n) < operations_of_function;
   return fits ? widest_of(n, false) : 1;
 }
 

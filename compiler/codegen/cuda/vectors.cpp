@@ -26,6 +26,24 @@ std::vector<Vector> vectors_of(const For &n, CudaNames &names) {
   return out;
 }
 
+/// Emits the iterations of the block's threads one by one, as many for each as it has. The threads of a warp
+/// access memory side by side: where it is aligned, their vectors, of which only the last ones of a row are
+/// cut short; else elements.
+void one_by_one(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
+  CudaText &text = out.text();
+  int64_t width = n.how.vector_width, groups = std::max<int64_t>(n.how.unroll, 1),
+          apart = width * mine.threads;
+  std::string e = out.names().fresh("e"), iterator = out.names().of(n.iter), begin = mine.first;
+  std::string in_vectors = groups > 1 ? cat(e, " / ", width, " * ", apart, " + ", e, " % ", width) : e;
+  text.line("#pragma unroll 1");
+  text.open(cat("for (i32 ", e, " = 0; ", e, " < ", width * groups, "; ", e, "++)"));
+  text.line(cat("const i64 ", iterator, " = ", aligned, " ? ", begin, " + ", in_vectors, " : ", begin,
+                " - kw_thread * ", width - 1, " + ", e, " * ", mine.threads, ";"));
+  text.line(cat("if (", iterator, " >= ", mine.end, ") break;"));
+  out.block(n.body);
+  text.close();
+}
+
 }  // namespace
 
 std::string vectors_are_aligned(const For &n, CudaStatements &out) {
@@ -55,44 +73,49 @@ std::string vectors_are_aligned(const For &n, CudaStatements &out) {
 void emit_vector(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
   CudaText &text = out.text();
   const std::string &first = mine.first, &end = mine.end;
-  uint32_t width = n.how.vector_width;
+  int64_t width = n.how.vector_width, groups = std::max<int64_t>(n.how.unroll, 1),
+          apart = width * mine.threads;
   std::vector<Vector> vectors = vectors_of(n, out.names());
-  std::string iterator = out.names().of(n.iter), u = out.names().fresh("u");
+  std::string iterator = out.names().of(n.iter), u = out.names().fresh("u"),
+              group = groups > 1 ? out.names().fresh("group") : "",
+              begin = groups > 1 ? cat(first, " + ", group, " * ", apart) : first;
+  auto element = [&](const Vector &v) { return groups > 1 ? cat(v.variable, "[", group, "]") : v.variable; };
   auto address = [&](const Vector &v) {
-    out.names().set(n.iter, first);
+    out.names().set(n.iter, groups > 1 ? cat("(", begin, ")") : begin);
     out.expressions().begin(v.access.index);
     std::string at = out.expressions().place(v.access.buf, v.access.index);
     out.names().set(n.iter, iterator);
     return cat("(", v.access.is_stored ? "" : "const ", v.type, " *)&", at);
   };
-  text.open(cat("if (", aligned, " && ", first, " + ", width, " <= ", end, ")"));
+  auto each_group = [&](const std::function<void()> &body) {
+    if (groups == 1) return body();
+    text.line("#pragma unroll");
+    text.open(cat("for (i32 ", group, " = 0; ", group, " < ", groups, "; ", group, "++)"));
+    body();
+    text.close();
+  };
+  text.open(cat("if (", aligned, " && ", first, " + ", (groups - 1) * apart + width, " <= ", end, ")"));
   for (const Vector &v : vectors)
-    text.line(cat(v.type, " ", v.variable, v.access.is_loaded ? cat(" = kw_ld(", address(v), ")") : "", ";"));
-  text.line("#pragma unroll");
-  text.open(cat("for (i32 ", u, " = 0; ", u, " < ", width, "; ", u, "++)"));
-  text.line(cat("const i64 ", iterator, " = ", first, " + ", u, ";"));
-  for (const Vector &v : vectors)
-    out.expressions().redirect(v.access.buf, v.access.index, cat(v.variable, ".v[", u, "]"));
-  out.block(n.body);
-  for (const Vector &v : vectors) out.expressions().restore(v.access.buf.get());
-  text.close();
-  for (const Vector &v : vectors)
-    if (v.access.is_stored) text.line(cat("kw_st(", address(v), ", ", v.variable, ");"));
+    text.line(cat(v.type, " ", v.variable, groups > 1 ? cat("[", groups, "]") : "", ";"));
+  // All loads come first: the stores of 16 bytes are no plain ones, which loads could move across.
+  each_group([&] {
+    for (const Vector &v : vectors)
+      if (v.access.is_loaded) text.line(cat(element(v), " = kw_ld(", address(v), ");"));
+  });
+  each_group([&] {
+    text.line("#pragma unroll");
+    text.open(cat("for (i32 ", u, " = 0; ", u, " < ", width, "; ", u, "++)"));
+    text.line(cat("const i64 ", iterator, " = ", begin, " + ", u, ";"));
+    for (const Vector &v : vectors)
+      out.expressions().redirect(v.access.buf, v.access.index, cat(element(v), ".v[", u, "]"));
+    out.block(n.body);
+    for (const Vector &v : vectors) out.expressions().restore(v.access.buf.get());
+    text.close();
+    for (const Vector &v : vectors)
+      if (v.access.is_stored) text.line(cat("kw_st(", address(v), ", ", element(v), ");"));
+  });
   text.otherwise();
-  // The threads of a warp access memory side by side in both cases: only the last vector of a row is cut
-  // short.
-  std::string at = out.names().fresh("at"), by = out.names().fresh("by"), last = out.names().fresh("last");
-  int64_t others = (width - 1) * mine.threads;
-  text.line(cat("const i64 ", by, " = ", aligned, " ? 1 : ", mine.threads, ";"));
-  text.line(
-      cat("const i64 ", at, " = ", aligned, " ? ", first, " : ", first, " - kw_thread * ", width - 1, ";"));
-  text.line(cat("const i64 ", last, " = kw_min<i64>(", end, ", ", at, " + (", aligned, " ? ", width, " : ",
-                others + 1, "));"));
-  text.line("#pragma unroll 1");
-  text.open(
-      cat("for (i64 ", iterator, " = ", at, "; ", iterator, " < ", last, "; ", iterator, " += ", by, ")"));
-  out.block(n.body);
-  text.close();
+  one_by_one(n, mine, aligned, out);
   text.close();
 }
 

@@ -66,12 +66,11 @@ std::vector<const For *> loops_around(const Nest &nest, uint32_t loop) {
 /// Returns why a loop cannot be launched in blocks of this size; "" if it can.
 template <class D>
 static std::string_view why_not_in_blocks(const For &n, const D &d) {
-  int64_t at_once = std::max<int64_t>({d.vector, d.unroll, 1});
+  int64_t at_once = std::max<int64_t>(d.vector, 1) * std::max<int64_t>(d.unroll, 1);
   if (d.per_block < 1 || d.per_block / at_once > most_threads || d.per_block % at_once)
     return "a block has 1 to 1,024 threads";
   if (d.vector && d.vector != vector_width_on_gpu(n)) return no_vectors;
-  bool is_long = d.unroll && (d.vector || !is_short_on_gpu(n));
-  return is_long ? "its iterations are long, or executed in vectors" : "";
+  return d.unroll && !is_short_on_gpu(n) ? "its iterations are long" : "";
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Grid &d) {

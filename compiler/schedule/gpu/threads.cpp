@@ -91,8 +91,25 @@ Sym launch_rows(LoopNest &nest, const std::vector<Sym> &loops) {
 struct Several {
   int64_t per_block = 0, vector = 0, unroll = 0;
 };
-Several several_of(const For &n, int64_t threads) {
-  if (int64_t vector = vector_width_on_gpu(n); vector > 1) return {threads * vector, vector};
+/// Vectors of a thread. Chosen: it has 64 bytes under way in 16 registers (with eight vectors, ptxas spills
+/// rather than use more than 32 of them). 64 such blocks load what latency times bandwidth of an H100 is.
+int64_t vectors_of_thread(const For &n, int64_t vector) {
+  constexpr int64_t loads_under_way = 4;
+  constexpr uint32_t few_operations = 4, some_operations = 12;  // of which there are as many copies
+  std::vector<VectorAccess> all = vector_accesses(n, vector);
+  auto loads = std::count_if(all.begin(), all.end(), [](const VectorAccess &a) { return a.is_loaded; });
+  uint32_t operations = operations_on_gpu(n);
+  if (operations > some_operations || loads > 2) return 1;
+  return operations <= few_operations && loads <= 1 ? loads_under_way : loads_under_way / 2;
+}
+/// `is_line`: the loop's elements are not cut in rows.
+Several several_of(const For &n, int64_t threads, bool is_line) {
+  if (int64_t vector = vector_width_on_gpu(n); vector > 1) {
+    int64_t vectors = is_line ? vectors_of_thread(n, vector) : 1;
+    auto trips = most_trips(n);
+    if (trips && *trips < static_cast<uint64_t>(threads * vector * vectors)) vectors = 1;
+    return {threads * vector * vectors, vector, vectors > 1 ? vectors : 0};
+  }
   auto trips = most_trips(n);
   bool is_long = !trips || *trips > static_cast<uint64_t>(threads * iterations_of_thread);
   if (is_long && is_short_on_gpu(n)) return {threads * iterations_of_thread, 0, iterations_of_thread};
@@ -114,7 +131,7 @@ void linearize(LoopNest &nest, const Sym &outer) {
     if (trips && *trips >= static_cast<uint64_t>(short_row)) return;
     plan.below = short_row;
   }
-  Several each = several_of(linear_loop(loops, plan), threads_of_line);
+  Several each = several_of(linear_loop(loops, plan), threads_of_line, true);
   nest.try_apply(
       Linearize{*find_loop(nest.nest(), outer), plan.below, each.per_block, each.vector, each.unroll});
 }
@@ -134,7 +151,7 @@ void launch_blocks(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_bl
 void launch_threads(LoopNest &nest, const std::vector<Sym> &loops) {
   const For &inner = *nest.nest().loops[*find_loop(nest.nest(), loops.back())].loop;
   int64_t threads = threads_of_block(nest, loops);
-  Several each = several_of(inner, threads);
+  Several each = several_of(inner, threads, loops.size() == 1);
   Sym outer = each.vector ? Sym{} : launch_rows(nest, loops);
   if (!outer) {
     outer = loops.front();

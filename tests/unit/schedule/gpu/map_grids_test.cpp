@@ -23,8 +23,8 @@ Func scheduled(std::string_view lines) {
 }
 
 /// "j/128": the launched loops of a kernel over a, b: f32[n, m], v: f32[k], w: i64[l], and their threads;
-/// "j/128x4": of four iterations side by side each, "j/128u4": of four apart. "j/128(w)": with atomic
-/// operations on w; "team j": the loops that teams share.
+/// "j/128x4": of four iterations side by side each, "j/128u4": of four apart, "j/128x4u2": of two such fours.
+/// "j/128(w)": with atomic operations on w; "team j": the loops that teams share.
 std::string launched(std::string_view lines) {
   std::vector<std::string> out;
   walk(scheduled(lines).body, [&](const For &n, const Stmt &) {
@@ -32,22 +32,21 @@ std::string launched(std::string_view lines) {
     for (const Buf &b : n.atomics) atomics += cat("(", b->sym->name, ")");
     if (n.kind == ForKind::block) out.push_back(cat("team ", n.iter->name, atomics));
     if (n.kind != ForKind::grid) return;
-    std::string of_thread = n.how.vector_width ? cat("x", n.how.vector_width)
-                            : n.how.unroll     ? cat("u", n.how.unroll)
-                                               : "";
-    uint32_t iterations = std::max({1u, n.how.vector_width, n.how.unroll});
+    std::string of_thread = n.how.vector_width ? cat("x", n.how.vector_width) : "";
+    of_thread += n.how.unroll ? cat("u", n.how.unroll) : "";
+    uint32_t iterations = std::max(1u, n.how.vector_width) * std::max(1u, n.how.unroll);
     out.push_back(cat(n.iter->name, "/", n.how.per_block / iterations, of_thread, atomics));
   });
   return join_text(out, " ");
 }
 
 TEST(MapGrids, a_nest_is_one_launch) {
-  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] += 1.0"), "i/256x4");
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] += 1.0"), "i/256x4u4");
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[i, j]"),
-            "j/256x4 i/1 j/128x4");
+            "j/256x4u4 i/1 j/128x4");
   // unit stride comes innermost
   EXPECT_EQ(launched("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    a[i, j] += 1.0"),
-            "j/256x4");
+            "j/256x4u4");
 }
 
 TEST(MapGrids, threads_go_down_columns_side_by_side) {
@@ -186,12 +185,12 @@ TEST(MapGrids, loops_are_one_where_arrays_are_one_row_or_rows_are_short) {
     return launched(cat("for i in range(a.shape[0]):\n  for j in range(", loops, "):\n    ", statement));
   };
   // all are one row
-  EXPECT_EQ(lines("a.shape[1]", "a[i, j] = a[i, j] * v[0]"), "j/256x4");
+  EXPECT_EQ(lines("a.shape[1]", "a[i, j] = a[i, j] * v[0]"), "j/256x4u4");
   EXPECT_EQ(lines("a.shape[1]", "a[i, j] = a[i, j] + i"), "j/256u4 i/1 j/128x4");
   EXPECT_EQ(lines("a.shape[1]", "a[i, j] = a[i, j] + v[j]"), "j/256u4 i/1 j/128x4");
   EXPECT_EQ(lines("1, a.shape[1]", "a[i, j] = 1.0"), "j/256u4 i/1 j/128u4");
   // a bound that is no length of a row makes a condition
-  EXPECT_EQ(lines("a.shape[1] - 1", "a[i, j] = 1.0"), "j/256x4 i/1 j/128x4");
+  EXPECT_EQ(lines("a.shape[1] - 1", "a[i, j] = 1.0"), "j/256x4u4 i/1 j/128x4");
   EXPECT_EQ(lines("100", "a[i, j] = v[j]"), "j/256u4");
   EXPECT_EQ(lines("500", "a[i, j] = v[j]"), "i/1 j/128x4");
   EXPECT_EQ(lines("i + 1", "a[i, j] = v[j]"), "i/1 team j i/8 team j");
@@ -212,7 +211,7 @@ TEST(MapGrids, rows_that_share_what_they_read_are_of_one_thread) {
 }
 
 TEST(MapGrids, threads_have_vectors_if_all_they_move_through_lies_in_them) {
-  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, i] + a[1, i] + a[2, 0]"), "i/256x4");
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, i] + a[1, i] + a[2, 0]"), "i/256x4u2");
   EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, i] + a[1, i + 1]"), "i/256u4");
   EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, 2 * i]"), "i/256u4");
   EXPECT_EQ(launched("for i in range(v.shape[0]):\n  v[i] = a[0, i] if a[1, 0] > 0 else a[1, i]"), "i/256u4");
