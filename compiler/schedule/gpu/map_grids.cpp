@@ -207,13 +207,16 @@ bool launch_columns(LoopNest &nest, const std::vector<Sym> &loops) {
   return is_staged;
 }
 
-/// Returns the first of these loops that runs over all of a row, whose trip count is its length; null if none
-/// does.
+/// Returns the first of these loops that runs over all of a row, whose trip count is its length, or else over
+/// a row but its first elements; null if none does.
 Sym loop_over_row(const Nest &nest, const std::vector<Sym> &shared) {
-  auto found = std::find_if(shared.begin(), shared.end(), [&](const Sym &iter) {
-    return as_int(nest.loops[*find_loop(nest, iter)].loop->lo) == 0;
-  });
-  return found == shared.end() ? Sym() : *found;
+  Sym out;
+  for (const Sym &iter : shared) {
+    auto lo = as_int(nest.loops[*find_loop(nest, iter)].loop->lo);
+    if (lo == 0) return iter;
+    if (lo && !out) out = iter;
+  }
+  return out;
 }
 
 /// Gives calls with short rows a copy of a launch in which each thread goes through a row, of which teams

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analysis/certain_loads.h"
 #include "ir/equal.h"
 #include "ir/match.h"
 #include "ir/walk.h"
@@ -22,8 +23,18 @@ std::vector<RowAccess> row_accesses(const For &loop,
     if (how) (*known).*how = true;
     if (!equal(known->index, index)) refused.insert(b.get());
   };
+  // What an iteration loads under a condition exists if it loads it in any case, too.
+  std::vector<Load> certain;
+  for_each_in_block(loop.body, [&](const Stmt &s) {
+    for_each_expression(
+        s, [&](const Expr &e) { for_each_certain_load(e, [&](const Load &l) { certain.push_back(l); }); });
+  });
   auto refuse = [&](const Expr &e) {
-    walk(e, [&](const Load &l, const Expr &) { refused.insert(l.buf.get()); });
+    walk(e, [&](const Load &l, const Expr &) {
+      bool exists = std::any_of(certain.begin(), certain.end(),
+                                [&](const Load &c) { return c.buf == l.buf && equal(c.index, l.index); });
+      if (!exists) refused.insert(l.buf.get());
+    });
   };
   walk(
       loop.body, [&](const Store &s, const Stmt &) { note(s.buf, s.index, &RowAccess::is_stored); },

@@ -31,6 +31,31 @@ struct RowPart {
   std::vector<RowAccess> rows{};
 };
 
+/// Returns statements whose names of loaded values, outside of loops, are cells: they live as long as a row.
+///     scale = 1.0 / s[]; for j: y[i, j] = x[i, j] * scale   →   scale[] = 1.0 / s[]; for j: … * scale[]
+Stmt with_cells(const Stmt &root) {
+  if (const Let *n = as<Let>(root)) {
+    if (!has_load(n->value)) return let(n->sym, n->value, with_cells(n->body), root.loc());
+    Buf cell =
+        make_buf(make_sym(SymKind::buffer, n->sym->dtype, n->sym->name, root.loc()), {}, Space::registers);
+    Substitution with;
+    with.values[n->sym.get()] = load(cell, {}, n->sym->loc);
+    Stmt body = with_cells(substituted(n->body, with));
+    return alloc(cell, Fill::none, seq({store(cell, {}, n->value, root.loc()), body}), root.loc());
+  }
+  if (const Alloc *n = as<Alloc>(root)) return alloc(n->buf, n->fill, with_cells(n->body), root.loc());
+  const Seq *n = as<Seq>(root);
+  if (!n) return root;
+  std::vector<Stmt> items;
+  for (const Stmt &item : n->items) items.push_back(with_cells(item));
+  return seq(std::move(items), root.loc());
+}
+For with_cells(const For &rows) {
+  For out = rows;
+  out.body = with_cells(rows.body);
+  return out;
+}
+
 /// The body of a loop over rows, or over columns, or nothing that fits.
 class RowBody {
  public:
@@ -153,11 +178,11 @@ Room room_for(const RowBody &body, ThreadPath path, int64_t width) {
 class RowBuilder {
  public:
   RowBuilder(const For &rows, ThreadPath path, int64_t width, const Loc &loc)
-      : rows_(rows),
+      : rows_(with_cells(rows)),
         path_(path),
         width_(width),
         loc_(loc),
-        body_(rows, path),
+        body_(rows_, path),
         room_(room_for(body_, path, width)) {
     for (const Buf &cell : body_.cells())
       arrays_.push_back(shared(cell, cell->sym->name + "_of_rows", {const_int(width)}));
@@ -304,7 +329,7 @@ class RowBuilder {
     return block_loop(k, tile_side * width_, shared_loads_at_once, LoopId{}, std::move(body));
   }
 
-  const For &rows_;
+  For rows_;
   ThreadPath path_;
   int64_t width_;  ///< rows of a team, or columns
   Loc loc_;
@@ -318,7 +343,8 @@ class RowBuilder {
 }  // namespace
 
 bool can_stage_rows(const For &rows, ThreadPath path, int64_t width) {
-  RowBody body(rows, path);
+  For own = with_cells(rows);
+  RowBody body(own, path);
   return body.fits() && room_for(body, path, width).teams > 0;
 }
 
