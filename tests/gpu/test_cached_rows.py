@@ -204,7 +204,10 @@ def test_rows_of_several_dimensions(length: str, device: Device) -> None:
         f"                s += y[b, i, j]\n            for j in range({length}):\n"
         "                y[b, i, j] = y[b, i, j] / s\n    return y\n"
     )
-    for shape in ((1, 1, 200), (3, 5, 200), (2, 70, 200)):
+    told = str(kernel.explain("f32[:, :, :]", device="sm_90"))
+    assert "cache y at b" in told and ("specialize b" in told) == (length != "200")
+    long = ((2, 3, 1024), (1, 2, 8193), (2, 1, 8192), (3, 2, 1023)) if length != "200" else ()
+    for shape in ((1, 1, 200), (3, 5, 200), (2, 70, 200), *long):
         x = np.random.default_rng(1).standard_normal(shape).astype("float32")
         assert bits(kernel(kw.Tensor(x, device="cuda"))) == bits(kernel(x))
 

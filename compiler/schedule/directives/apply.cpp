@@ -170,11 +170,13 @@ class Apply {
     return {{loop_like(s, std::move(changed))}};
   }
   StatementList in_place_of(const Stmt &s, const Specialize &d) const {
-    Expr few = binary(BinOp::lt, trips_of(loop()), const_int(d.below), s.loc());
-    if (d.from)
-      few = logic(false, few, binary(BinOp::le, const_int(d.from), trips_of(*nest_.loops[d.inner].loop)),
-                  s.loc());
-    return {{if_else(few, copy_of(s), s, s.loc())}};
+    Expr takes_copy;
+    if (d.below) takes_copy = binary(BinOp::lt, trips_of(loop()), const_int(d.below), s.loc());
+    if (d.from) {
+      Expr is_long = binary(BinOp::le, const_int(d.from), trips_of(*nest_.loops[d.inner].loop), s.loc());
+      takes_copy = takes_copy ? logic(false, takes_copy, is_long, s.loc()) : is_long;
+    }
+    return {{if_else(takes_copy, copy_of(s), s, s.loc())}};
   }
   StatementList in_place_of(const Stmt &s, const Stage &) const {
     const For outer = *as<For>(with_own(s, scalars_of_iterations()));

@@ -147,7 +147,7 @@ class OperandPrinter {
     return cat(names_[d.loop], " by ", d.threads, given("vector", d.vector), given("unroll", d.unroll));
   }
   std::string operator()(const Specialize &d) const {
-    return cat(names_[d.loop], " below ", d.below,
+    return cat(names_[d.loop], given("below", d.below),
                d.from ? cat(" or ", names_[d.inner], " from ", d.from) : "");
   }
   std::string operator()(const StageColumns &d) const { return cat(names_[d.loop], given("by", d.width)); }
@@ -280,7 +280,8 @@ class LineParser {
     if (word_ == "unroll") d.unroll = size("unroll");
   }
   void operands(Specialize &d) {
-    d.loop = loop(), d.below = size("below");
+    d.loop = loop();
+    if (word_ != "or") d.below = size("below");
     if (word_ != "or") return;
     next();
     d.inner = loop(), d.from = size("from");

@@ -207,8 +207,8 @@ struct PrivateBins {
   static constexpr std::string_view name = "private_bins";
   uint32_t loop = 0;
 };
-/// specialize LOOP below N [or INNER from M]: gives calls in which a loop has fewer than N iterations, or one
-/// in it has M or more, a copy of it.
+/// specialize LOOP [below N] [or INNER from M]: gives calls in which a loop has fewer than N iterations, or
+/// one in it has M or more, a copy of it.
 struct Specialize {
   static constexpr std::string_view name = "specialize";
   uint32_t loop = 0;

@@ -13,6 +13,8 @@ void cache_rows(LoopNest &nest, const Target &) {
   std::vector<std::pair<Sym, Buf>> wanted;
   for (const NestLoop &l : nest.nest().loops) {
     if (!l.loop || l.loop->kind != ForKind::grid) continue;
+    const For *around = l.parent == NestLoop::no_loop ? nullptr : nest.nest().loops[l.parent].loop;
+    if (around && around->kind == ForKind::grid) continue;
     std::vector<Buf> stored;
     walk(l.loop->body, [&](const For &n, const Stmt &) {
       if (n.kind != ForKind::block) return;

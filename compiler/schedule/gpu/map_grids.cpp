@@ -266,42 +266,48 @@ void share(LoopNest &nest, uint32_t loop, int64_t threads) {
   nest.try_apply(Team{loop, threads, vector > 1 && has_work ? vector : 0, team_unroll(n)});
 }
 
-/// Launches one loop with a block for each of its iterations, whose threads share these loops.
-void apply_block_teams(LoopNest &nest, uint32_t grid, const std::vector<uint32_t> &shared) {
-  nest.try_apply(Grid{grid, 1});
+/// Launches loops with a block for each of their iterations, whose threads share the loops in them.
+void apply_block_teams(LoopNest &nest, const std::vector<uint32_t> &grid,
+                       const std::vector<uint32_t> &shared) {
+  for (uint32_t loop : grid) nest.try_apply(Grid{loop, 1});
   for (uint32_t loop : shared) share(nest, loop, block_team_threads);
 }
 
-/// Launches a loop over few or long rows, or its copy for calls that have such, with a block for each row.
-/// Returns whether rows remain that need a warp each.
-bool launch_by_blocks(LoopNest &nest, const Sym &row, const std::vector<Sym> &shared) {
+/// Launches loops over few or long rows, or their copy for calls that have such, with a block for each row.
+/// Returns whether rows remain that need a warp each. How many rows several loops have is not looked at.
+bool launch_by_blocks(LoopNest &nest, const std::vector<Sym> &rows, const std::vector<Sym> &shared) {
   auto number = [&](const Sym &iter) { return *find_loop(nest.nest(), iter); };
   bool are_short = std::all_of(shared.begin(), shared.end(), [&](const Sym &iter) {
     auto trips = most_trips(*nest.nest().loops[number(iter)].loop);
     return trips && *trips <= static_cast<uint64_t>(block_team_threads);
   });
   if (are_short) return true;
-  std::vector<uint32_t> loops;
-  uint32_t grid = number(row), shift = 0;
-  auto most = most_trips(*nest.nest().loops[grid].loop);
+  uint32_t outer = number(rows.front()), shift = 0;
+  const For &rows_loop = *nest.nest().loops[outer].loop;
+  auto most = rows.size() == 1 ? most_trips(rows_loop) : std::nullopt;
   Sym whole = loop_over_row(nest.nest(), shared), row_loop = whole ? whole : shared.front();
-  const For &inner = *nest.nest().loops[number(row_loop)].loop;
-  auto length = constant_trips(inner);
+  auto length = constant_trips(*nest.nest().loops[number(row_loop)].loop);
   bool surely = (most && *most < static_cast<uint64_t>(many_rows)) ||
                 (length && *length >= static_cast<uint64_t>(long_row));
   if (!surely) {
     // The copy comes first.
-    shift = count_loops(nest.nest(), grid);
+    shift = count_loops(nest.nest(), outer);
     LoopNest trial = nest;
-    Specialize by_rows{grid, many_rows}, by_length = by_rows;
+    Specialize by_rows{outer, many_rows}, by_length{outer, rows.size() == 1 ? many_rows : 0};
     by_length.inner = number(row_loop), by_length.from = long_row;
-    bool is_copied = (!length && trial.try_apply(by_length).ok()) ||
-                     (!constant_trips(*nest.nest().loops[grid].loop) && trial.try_apply(by_rows).ok());
+    bool asks_rows = rows.size() == 1 && !constant_trips(rows_loop);
+    bool is_copied =
+        (!length && trial.try_apply(by_length).ok()) || (asks_rows && trial.try_apply(by_rows).ok());
     if (!is_copied) return true;
     nest = trial;
   }
-  for (const Sym &iter : shared) loops.push_back(number(iter) - shift);
-  apply_block_teams(nest, number(row) - shift, loops);
+  auto copies = [&](const std::vector<Sym> &iters) {
+    std::vector<uint32_t> out;
+    for (const Sym &iter : iters) out.push_back(number(iter) - shift);
+    return out;
+  };
+  std::vector<uint32_t> grid = copies(rows), teams = copies(shared);
+  apply_block_teams(nest, grid, teams);
   return !surely;
 }
 
@@ -322,7 +328,7 @@ void map_grids(LoopNest &nest, const Target &target) {
     if (stage_tiles(nest, loops)) continue;
     if (std::vector<Sym> shared = loops_of_teams(nest, loops); !shared.empty()) {
       launch_short_rows(nest, loops, shared);
-      if (loops.size() == 1 && !launch_by_blocks(nest, loops[0], shared)) continue;
+      if (!launch_by_blocks(nest, loops, shared)) continue;
       launch_blocks(nest, loops, teams_of_block);
       for (const Sym &iter : shared) share(nest, *find_loop(nest.nest(), iter), warp_threads);
     } else if (!stage_paths<StageRows>(nest, loops) &&

@@ -14,6 +14,7 @@
 #include "ir/match.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
+#include "schedule/launches/linear_grid.h"
 #include "schedule/launches/row_accesses.h"
 #include "schedule/tree/condition_parts.h"
 #include "schedule/tree/statement_list.h"
@@ -145,7 +146,9 @@ std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf) {
   CachedRow out{buf, {}, nullptr, false, 0};
   std::vector<Expr> place;
   bool fits = grid.kind == ForKind::grid && buf->rank() > 0, is_read = false;
-  for_each_in_block(grid.body, [&](const Stmt &s) {
+  if (!fits) return {};
+  const For &teams = *grid_nest(grid).back();
+  for_each_in_block(teams.body, [&](const Stmt &s) {
     const For *n = as<For>(s);
     if (!n || n->kind != ForKind::block) {
       for_each_own(s, [&](const Expr &e) { fits = fits && !loads(e, buf); });
@@ -163,7 +166,7 @@ std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf) {
     out.loops.push_back(n);
   });
   if (!fits || !is_read) return {};
-  int64_t per_block = std::max<int64_t>(1, grid.how.per_block);
+  int64_t per_block = std::max<int64_t>(1, teams.how.per_block);
   out.elements = most_row_bytes / per_block / static_cast<int64_t>(item_size(buf->dtype));
   return out;
 }
@@ -174,10 +177,15 @@ bool surely_fits(const Stmt &region, const For &grid, const CachedRow &row) {
 
 Stmt with_cached_row(const Stmt &region, const Stmt &at, const CachedRow &row) {
   bool fits = surely_fits(region, *as<For>(at), row);
-  For grid = *as<For>(at);
+  const For *teams = grid_nest(*as<For>(at)).back();
   Buf kept = make_buf(make_sym(SymKind::buffer, row.buf->dtype, row.buf->sym->name + "_row"),
                       {const_int(row.elements)}, Space::stack);
-  grid.body = rewrite(grid.body, [&](const For &n, const Stmt &s, const Stmt &original) {
+  Stmt cached = rewrite(at, [&](const For &n, const Stmt &s, const Stmt &original) {
+    if (as<For>(original) == teams) {
+      For own = n;
+      own.body = alloc(kept, Fill::none, n.body, s.loc());
+      return for_loop(std::move(own), s.loc());
+    }
     auto found = std::find(row.loops.begin(), row.loops.end(), as<For>(original));
     if (found == row.loops.end()) return s;
     bool is_last = *found == row.last_store, leaves = !row.last_store || is_last;
@@ -206,8 +214,6 @@ Stmt with_cached_row(const Stmt &region, const Stmt &at, const CachedRow &row) {
     terms.how.unroll = team_unroll(terms);
     return seq({for_loop(std::move(terms), s.loc()), copy_of(kept_in(halves->sums))}, s.loc());
   });
-  grid.body = alloc(kept, Fill::none, grid.body, at.loc());
-  Stmt cached = for_loop(std::move(grid), at.loc());
   if (fits) return cached;
   Expr room = binary(BinOp::le, trips_of(*row.loops[0]), const_int(row.elements));
   return if_else(room, copy_of(cached), at, at.loc());

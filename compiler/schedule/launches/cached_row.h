@@ -19,8 +19,8 @@ struct CachedRow {
   int64_t elements = 0;             ///< for which there is room
 };
 
-/// Returns what of a row can be kept; nothing if block loops of the grid loop access other elements, if the
-/// first of them does not write the whole row, or none reads it.
+/// Returns what of a row can be kept; nothing if block loops of the launch access other elements, if the
+/// first of them does not write the whole row, or none reads it. `grid` is the outermost loop of the launch.
 std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf);
 
 /// Returns whether the conditions around the grid loop say that rows fit.

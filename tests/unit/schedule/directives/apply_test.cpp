@@ -52,6 +52,18 @@ TEST(ApplyDirective, specialize_copies_a_loop_for_few_iterations) {
 )");
   EXPECT_EQ(after("  for i in serial(0, n, 1):\n    w[i, 0] = i\n", "specialize i below 0"),
             "refused: the size is too small or too large");
+  EXPECT_EQ(after("  for i in serial(0, n, 1):\n    for j in serial(1, n, 1):\n      w[i, j] = i\n",
+                  "specialize i or j from 9"),
+            R"(
+  if 9 <= ((n - 1) if (1 < n) else 0):
+    for i in serial(0, n, 1):
+      for j in serial(1, n, 1):
+        w[i, j] = i
+  else:
+    for i_1 in serial(0, n, 1):
+      for j_1 in serial(1, n, 1):
+        w[i_1, j_1] = i_1
+)");
   EXPECT_EQ(after("  for i in serial(0, v[0], 1):\n    w[i, 0] = i\n", "specialize i below 8"),
             "refused: its bounds are no sums of sizes");
 }

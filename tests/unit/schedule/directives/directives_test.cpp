@@ -54,6 +54,8 @@ TEST(Directives, a_line_reads_back) {
                            "replace_with_scalar w at j",
                            "expand s at j",
                            "specialize i below 2048",
+                           "specialize i below 2048 or j from 1024",
+                           "specialize i or j from 1024",
                            "split i by 8  # fits the cache: L1 # 2"}) {
     SourceMap sources;
     Loc all{sources.add_text("<schedule>", 1, line), 0, static_cast<uint32_t>(line.size())};
