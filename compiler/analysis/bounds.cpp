@@ -70,6 +70,32 @@ std::string bound_text(const Func &f, const Expr &e) {
   return form ? affine_text(f, *form) : expr_text(f, e);
 }
 
+std::string condition_text(const Func &f, const Expr &e, bool holds) {
+  if (const Unary *n = as<Unary>(e); n && n->op == UnOp::logical_not) return condition_text(f, n->a, !holds);
+  if (const Logic *n = as<Logic>(e)) {
+    bool joins = n->is_and == holds;
+    auto part = [&](const Expr &x) {
+      const Logic *inner = as<Logic>(x);
+      std::string text = condition_text(f, x, holds);
+      return joins && inner && inner->is_and != n->is_and ? cat("(", text, ")") : text;
+    };
+    return cat(part(n->a), joins ? " and " : " or ", part(n->b));
+  }
+  const Binary *n = as<Binary>(e);
+  auto size = [&](const Expr &x) {
+    const Select *trips = as<Select>(x);
+    return bound_text(f, trips && as_int(trips->no) == 0 ? trips->yes : x);
+  };
+  if (n && (n->op == BinOp::eq || n->op == BinOp::ne))
+    return cat(size(n->a), (n->op == BinOp::eq) == holds ? " == " : " != ", size(n->b));
+  if (!n || (n->op != BinOp::lt && n->op != BinOp::le)) return cat(holds ? "" : "not ", expr_text(f, e));
+  // The contrary of a < b is b <= a; a constant stands on the right.
+  Expr less = holds ? n->a : n->b, more = holds ? n->b : n->a;
+  std::string_view equals = (n->op == BinOp::le) == holds ? "=" : "";
+  if (as_int(less)) return cat(size(more), " >", equals, " ", size(less));
+  return cat(size(less), " <", equals, " ", size(more));
+}
+
 namespace {
 
 /// Returns the source text at a location.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analysis/bounds.h"
 #include "analysis/cost.h"
 #include "analysis/gpu/launch_form.h"
 #include "codegen/cuda/prelude.h"
@@ -15,6 +16,7 @@
 #include "ir/walk.h"
 #include "support/diagnostic.h"
 #include "support/text.h"
+#include "transform/copy.h"
 
 namespace kw {
 
@@ -167,21 +169,34 @@ class LaunchProgramBuilder {
   void branch(const If &n, const std::vector<Stmt> &tail) {
     std::vector<Stmt> before = std::exchange(pending_, {});
     push(n.cond);
-    auto side = [&](const Stmt &body) {
+    std::string around_it = condition_;
+    auto side = [&](const Stmt &body, bool holds) {
       side_ = ++sides_;
+      condition_ = both(around_it, n.cond, holds);
       pending_ = before;
       block(body);
       pending_.insert(pending_.end(), tail.begin(), tail.end());
     };
     bool was_first = is_first_;
     uint32_t around = side_;
-    std::string yes = separate([&] { side(n.yes); });
+    std::string yes = separate([&] { side(n.yes, true); });
     bool launches = !std::exchange(is_first_, was_first);
-    std::string no = separate([&] { side(n.no); });
+    std::string no = separate([&] { side(n.no, false); });
     is_first_ = is_first_ && !launches;
-    side_ = around;
+    side_ = around, condition_ = around_it;
     code_.op(Op::branch);
     code_.operands().text(yes), code_.operands().text(no);
+  }
+
+  /// Returns a condition and another one in it, with the sizes that its names stand for.
+  std::string both(const std::string &around, const Expr &cond, bool holds) const {
+    Substitution with;
+    for (const auto &[sym, value] : values_) with.values[sym.get()] = substituted(value, with);
+    Expr whole = substituted(cond, with);
+    std::string text = condition_text(f_, whole, holds);
+    if (around.empty()) return text;
+    bool is_either = text.find(" or ") != std::string::npos;
+    return cat(around, " and ", is_either ? "(" : "", text, is_either ? ")" : "");
   }
 
   void repeat(const For &n) {
@@ -238,7 +253,8 @@ class LaunchProgramBuilder {
                                      side_,
                                      std::move(kernel.params),
                                      kernel.block_bytes,
-                                     {}});
+                                     {},
+                                     condition_});
     out_.loops.push_back(std::move(kernel.loops));
   }
 
@@ -252,6 +268,7 @@ class LaunchProgramBuilder {
   std::vector<Buf> shared_;
   std::vector<Stmt> pending_;
   bool is_first_ = true;
+  std::string condition_;          ///< the present one, in the words of the source
   uint32_t side_ = 0, sides_ = 0;  ///< of a condition: the present one, and how many there are
   CudaShared texts_;
   EmittedCode out_;

@@ -121,8 +121,8 @@ py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
   return out;
 }
 
-/// Returns (name, lines of its loops, threads of a block, bytes that they share, registers, bytes spilled) of
-/// each kernel that a call launches; -1 for what is not compiled yet.
+/// Returns (name, lines of its loops, threads of a block, bytes that they share, registers, bytes spilled,
+/// condition) of each kernel that a call launches; -1 for what is not compiled yet.
 py::list launches_of(const Artifact &a, const std::vector<TextPlace> &texts) {
   py::list out;
   std::vector<CubinSource> sources = cubin_sources(a, NvrtcWant::cubin);
@@ -136,7 +136,7 @@ py::list launches_of(const Artifact &a, const std::vector<TextPlace> &texts) {
       if (l.line >= 0) lines.append(py::make_tuple(at.path, int64_t{at.first_line} + l.line));
     }
     out.append(py::make_tuple(kernel.name, lines, kernel.threads, kernel.block_bytes, figures.registers,
-                              figures.spill_bytes));
+                              figures.spill_bytes, kernel.condition));
   }
   return out;
 }

@@ -68,7 +68,7 @@ class Launch:
 
     `lines` are (file, line) of the loops that it executes, `threads` those of a block, `shared_bytes` the
     memory that they share. Registers of a thread, and bytes spilled, are None until it is compiled to machine
-    code: by a call or a warm-up.
+    code: by a call or a warm-up. `condition` is that of the calls which launch it, or "" for all.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Launch:
     shared_bytes: int
     registers: int | None
     spilled: int | None
+    condition: str
 
 
 @dataclass(frozen=True)
@@ -138,10 +139,16 @@ def _options(kernel: Kernel) -> str:
 
 
 def _launch(
-    name: str, lines: list[tuple[str, int]], threads: int, shared_bytes: int, registers: int, spilled: int
+    name: str,
+    lines: list[tuple[str, int]],
+    threads: int,
+    shared_bytes: int,
+    registers: int,
+    spilled: int,
+    condition: str,
 ) -> Launch:
-    figures = (None if figure < 0 else figure for figure in (registers, spilled))
-    return Launch(name, tuple(lines), threads, shared_bytes, *figures)
+    known_registers, known_spilled = (None if figure < 0 else figure for figure in (registers, spilled))
+    return Launch(name, tuple(lines), threads, shared_bytes, known_registers, known_spilled, condition)
 
 
 def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], device: str = "") -> Explanation:
@@ -223,6 +230,7 @@ def _launches(version: Version) -> list[str]:
         figures = f"{launch.registers} registers, {launch.spilled} bytes spilled"
         parts.append("not compiled yet" if launch.registers is None else figures)
         lines.append(f"{launch.name}{_loops_of(launch, version)}: {', '.join(parts)}")
+        lines += [f"  if {launch.condition}"] if launch.condition else []
     if version.device and not any(f.what.startswith("grid") for f in version.of("loop")):
         who = "one team" if any(launch.threads > 1 for launch in version.launches) else "one thread"
         lines.append(f"{who}: no loop is parallel whose bounds the host knows")

@@ -142,6 +142,26 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     assert "one thread: no loop is parallel whose bounds the host knows\n" in said
 
 
+def test_explain_tells_which_calls_take_a_launch() -> None:
+    sums = kw.kernel(
+        "def sums(x, n):\n    s = output_tensor(x.shape[0], x.dtype)\n    for t in range(n):\n"
+        "        if n > 3:\n            for i in range(x.shape[0]):\n"
+        "                for j in range(x.shape[1]):\n                    s[i] += x[i, j]\n    return s\n"
+    )
+    told = sums.explain("f32[:, :]", "i64", device="sm_90").versions[0].launches
+    assert [launch.condition for launch in told] == [
+        "n > 3 and x.shape[1] < 64",
+        "n > 3 and x.shape[1] >= 64 and (x.shape[0] < 2048 or x.shape[1] >= 1024)",
+        "n > 3 and x.shape[1] >= 64 and x.shape[0] >= 2048 and x.shape[1] < 1024",
+    ]
+    added = kw.kernel(
+        "def added(a, b):\n    c = output_tensor(a.shape, a.dtype)\n    for i in range(a.shape[0]):\n"
+        "        for j in range(a.shape[1]):\n            c[i, j] = a[i, j] + b[i, j]\n    return c\n"
+    )
+    said = str(added.explain("f32[:, :]", "f32[:, :]", device="sm_90"))
+    assert "not compiled yet\n                if b.shape[1] == a.shape[1]\n" in said
+
+
 def test_explain_knows_what_real_nvrtc_made(tmp_path: Path) -> None:
     """The assembler's figures come with the cache."""
     import nvrtc
@@ -163,7 +183,7 @@ def test_explain_knows_what_real_nvrtc_made(tmp_path: Path) -> None:
         check=True,
     )
     expected = r"\(Launch\(name='scaled_0', lines=\(\('.*program.py', 7\),\), threads=256, shared_bytes=0,"
-    found = re.match(expected + r" registers=(\d+), spilled=0\),\)", done.stdout)
+    found = re.match(expected + r" registers=(\d+), spilled=0, condition=''\),\)", done.stdout)
     assert found and 4 < int(found[1]) < 64
 
 

@@ -93,6 +93,30 @@ TEST(BoundText, names_extents_by_their_tensor) {
   EXPECT_EQ(bound_text(f, const_int(4)), "4");
 }
 
+TEST(BoundText, conditions_read_as_in_the_source) {
+  Func f = unit::kernel("def f(a):\n  c = output_tensor(a.shape, a.dtype)\n  c[0, 0] = 1\n  return c\n",
+                        unit::signature({unit::tensor(2)}));
+  Expr n = f.params[0].buf->extents[0], m = f.params[0].buf->extents[1], size = const_int(64);
+  auto both = [&](const Expr &e) {
+    return cat(condition_text(f, e, true), "; ", condition_text(f, e, false));
+  };
+  Expr few = binary(BinOp::lt, n, size), many = binary(BinOp::le, size, m), same = binary(BinOp::eq, n, m);
+  EXPECT_EQ(both(few), "a.shape[0] < 64; a.shape[0] >= 64");
+  EXPECT_EQ(both(many), "a.shape[1] >= 64; a.shape[1] < 64");
+  EXPECT_EQ(both(binary(BinOp::le, n, m)), "a.shape[0] <= a.shape[1]; a.shape[1] < a.shape[0]");
+  EXPECT_EQ(both(same), "a.shape[0] == a.shape[1]; a.shape[0] != a.shape[1]");
+  EXPECT_EQ(both(unary(UnOp::logical_not, few)), "a.shape[0] >= 64; a.shape[0] < 64");
+  EXPECT_EQ(both(logic(false, few, many)),
+            "a.shape[0] < 64 or a.shape[1] >= 64; a.shape[0] >= 64 and a.shape[1] < 64");
+  EXPECT_EQ(both(logic(true, logic(false, few, many), same)),
+            "(a.shape[0] < 64 or a.shape[1] >= 64) and a.shape[0] == a.shape[1]; "
+            "a.shape[0] >= 64 and a.shape[1] < 64 or a.shape[0] != a.shape[1]");
+  // the trip count of range(1, n)
+  Expr trips = select(binary(BinOp::lt, const_int(1), n), sub(n, const_int(1)), const_int(0));
+  EXPECT_EQ(condition_text(f, binary(BinOp::lt, trips, size), true), "a.shape[0] - 1 < 64");
+  EXPECT_EQ(both(kw::ref(make_sym(SymKind::param, DType::b1, "deep"))), "deep; not deep");
+}
+
 TEST(StaticBounds, a_loop_that_a_jump_may_end_is_certain_of_nothing) {
   EXPECT_EQ(errors_of("for i in range(v.shape[0]):\n  c[0, 0] = v[i + 1]\n  if v[i] > 0:\n    break"),
             "none");
