@@ -9,6 +9,7 @@
 
 #include "runtime/calls/tape.h"
 #include "runtime/op_error.h"
+#include "runtime/resolved_error.h"
 #include "support/log.h"
 #include "support/text.h"
 
@@ -201,8 +202,33 @@ static Tensor device_constant(const Tensor &number, Device device) {
   return found;
 }
 
+/// Returns the name of the input that a tensor is, or is one of.
+static const std::string &input_name(const OpCall &call, size_t tensor) {
+  const std::vector<OpInput> &inputs = call.op->def.inputs;
+  size_t i = 0;
+  for (size_t end = 0; i + 1 < inputs.size(); ++i)
+    if ((end += call.counts.empty() ? 1 : call.counts[i]) > tensor) break;
+  return inputs[i].name;
+}
+
+/// Throws E505 for a tensor that lies on another device than the call.
+[[noreturn]] static void throw_other_device(const OpCall &call, size_t tensor) {
+  auto on_device = [&](const Tensor &t) { return t && t.device() == call.device; };
+  auto first = std::find_if(call.inputs.begin(), call.inputs.end(), on_device) - call.inputs.begin();
+  const std::string &name = input_name(call, tensor);
+  Device its = call.inputs[tensor].device();
+  Resolved e;
+  e.code = Code::E505;
+  e.message = cat("input '", name, "' of operator '", call.op->def.name, "' is on ",
+                  its.kind == DeviceKind::cpu ? "the " : "", device_text(its), ", '",
+                  input_name(call, static_cast<size_t>(first)), "' on ", device_text(call.device));
+  e.help = {cat("move it: ", name, ".to(\"",
+                call.device.kind == DeviceKind::cpu ? "cpu" : device_text(call.device), "\")")};
+  throw ResolvedError({e});
+}
+
 /// Sets the device of a call to that of its tensors. Numbers in the memory of the host go to the device of
-/// the others. Throws OpError if tensors lie on several devices.
+/// the others. Throws ResolvedError (E505) if tensors lie on several devices.
 static void find_device(OpCall &call) {
   const Tensor *first = nullptr, *other = nullptr;
   for (const Tensor &t : call.inputs) {
@@ -220,9 +246,7 @@ static void find_device(OpCall &call) {
   for (Tensor &t : call.inputs) {
     if (!t || t.device() == call.device) continue;
     bool is_number = t.device().kind == DeviceKind::cpu && t.rank() == 0 && !t.history();
-    if (!is_number)
-      throw_value_error(cat(call.op->def.name, ": tensors of one call must lie on one device, but got ",
-                            device_text(call.device), " and ", device_text(t.device())));
+    if (!is_number) throw_other_device(call, static_cast<size_t>(&t - call.inputs.data()));
     t = device_constant(t, call.device);
   }
 }
@@ -354,6 +378,16 @@ void run_kernel(const KernelDef &k, KernelContext &x) {
   k.run(x);
 }
 
+std::string_view words_of(BodyKind k) {
+  switch (k) {
+    case BodyKind::cpp_kernel: return "its C++ kernel is";
+    case BodyKind::aot_symbol: return "its library is";
+    case BodyKind::jit_loop: return "its loops are";
+    case BodyKind::py_func: return "its Python function is";
+  }
+  return {};
+}
+
 /// Says once for each operator that its calls with tensors of a GPU run on the host.
 void warn_of_host_run(const OpCall &call, const KernelDef &k) {
   static auto &mutex = *new std::mutex;
@@ -363,7 +397,7 @@ void warn_of_host_run(const OpCall &call, const KernelDef &k) {
   Resolved warning;
   warning.code = Code::W505;
   warning.message = cat("operator '", call.op->def.name, "' runs on the host, on copies of its tensors on ",
-                        device_text(call.device), ": its ", body_name(k.kind), " is for the CPU");
+                        device_text(call.device), ": ", words_of(k.kind), " for the CPU");
   warning.help = {"write it as a kernel (kw.kernel), which runs on every device"};
   log_warning(std::move(warning));
 }

@@ -339,7 +339,7 @@ for op in (on_device, on_host, on_host):
     assert run(tmp_path, program, **emulated()) == (
         "cuda:0 [2. 2. 2. 2.]\n"
         "KernelWarning: warning[W505]: operator 'test::halved' runs on the host, on copies of its tensors on"
-        " cuda:0: its PyFunc is for the CPU\n"
+        " cuda:0: its Python function is for the CPU\n"
         "      = help: write it as a kernel (kw.kernel), which runs on every device\n"
         '      = silence: warnings.filterwarnings("ignore", message=".*W505")\n'
         "cuda:0 [0.5 0.5 0.5 0.5]\ncuda:0 [0.5 0.5 0.5 0.5]"

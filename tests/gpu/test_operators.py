@@ -133,10 +133,14 @@ def test_arithmetic(device: Device) -> None:
     ):
         assert found.device == "cuda:0"
         np.testing.assert_allclose(found.numpy(), expected, 2e-6, 2e-6)
-    with pytest.raises(
-        ValueError, match="tensors of one call must lie on one device, but got cuda:0 and CPU"
-    ):
+    on_cpu = (
+        r"error\[E505\]: input '{}' of operator 'kw::{}' is on the CPU, '{}' on cuda:0\n"
+        r".*help: move it: {}\.to"
+    )
+    with pytest.raises(kw.DeviceError, match=on_cpu.format("y", "add", "x", "y")):
         t + B
+    with pytest.raises(kw.DeviceError, match=on_cpu.format("x", "add", "y", "x")):
+        B + t
 
 
 def test_gradients_of_gradients(device: Device) -> None:

@@ -13,6 +13,19 @@ from dataclasses import dataclass
 
 from .. import _core
 
+__all__ = [
+    "Device",
+    "Memory",
+    "available",
+    "device",
+    "device_count",
+    "memory",
+    "stream",
+    "synchronize",
+    "trim",
+    "why",
+]
+
 _DEVICE = re.compile(r"cuda(?::(\d+))?$")
 
 

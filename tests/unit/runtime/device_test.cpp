@@ -70,8 +70,8 @@ TEST(Device, the_tensors_of_a_call_lie_on_one_device) {
     return Tensor::over(Storage::allocate(8, true, device), nullptr, DType::f32, Shape{2}, {});
   };
   OpCall call{registry().need("kw::add"), {on({}), on({DeviceKind::cpu, 1})}};
-  EXPECT_EQ(error_of<OpError>([&] { check_call(call); }),
-            "kw::add: tensors of one call must lie on one device, but got CPU and CPU:1");
+  EXPECT_EQ(error_of<ResolvedError>([&] { check_call(call); }),
+            "input 'y' of operator 'kw::add' is on the CPU:1, 'x' on CPU");
   call.inputs = {on({DeviceKind::cpu, 1}), on({DeviceKind::cpu, 1})};
   check_call(call);
   EXPECT_EQ(call.device, (Device{DeviceKind::cpu, 1}));
