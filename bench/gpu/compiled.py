@@ -2,8 +2,9 @@
 
 `python bench/gpu/compiled.py [KERNEL ...] [--device sm_80,sm_90,sm_100]` prints a table for each device.
 Each table is made by a process of its own with an empty cache. NVRTC is open before the first kernel of the
-table, so "ms" is our compilation and NVRTC's. "least us" is the time of the bytes that the largest case
-moves, at the rate that an H100 was seen to copy; what a kernel does besides is not in it.
+table, so "ms" is our compilation and NVRTC's. "least us" is what the largest case takes on an H100 at best:
+its bytes, each once, at the rate that one was seen to copy, or its operations at one for each lane and cycle,
+whichever is more; "-" where they cannot be counted.
 """
 
 from __future__ import annotations
@@ -19,18 +20,21 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 BENCH = Path(__file__).resolve().parents[1]
 COPY_RATE = 3.0e12  # bytes read and written each second, of an H100 SXM (measured once by a copy kernel)
+# instructions of all lanes each second: 132 multiprocessors with 128 lanes, half as many for f64, at 1.7 GHz
+FLOAT32_RATE, FLOAT64_RATE = 132 * 128 * 1.7e9, 132 * 64 * 1.7e9
 
 
-def bytes_moved(case: Any) -> int:
-    """Bytes of the arrays that a call of the largest case reads and makes."""
-    arguments = case.arguments(list(case.sizes)[-1])
-    results = case.kernel(*arguments)
-    arrays = (*arguments, *(results if isinstance(results, tuple) else (results,)))
-    return sum(a.nbytes for a in {id(a): a for a in arrays}.values() if isinstance(a, np.ndarray))
+def least_time(case: Any) -> float:
+    """Seconds of a call of the largest case by its bytes or its operations; 0 where they are not known."""
+    from kernelwright.measure.bench import work_of
+
+    work, _ = work_of(case.kernel, case.arguments(list(case.sizes)[-1]))
+    if work.unknown:
+        return 0.0
+    computing = work.float32 / FLOAT32_RATE + work.float64 / FLOAT64_RATE
+    return max(work.bytes / COPY_RATE, computing)
 
 
 def row(case: Any, device: str) -> tuple[float, str]:
@@ -40,7 +44,8 @@ def row(case: Any, device: str) -> tuple[float, str]:
     case.kernel.warmup(*arguments, device=device)
     milliseconds = 1e3 * (time.perf_counter() - start)
     launches = case.kernel.explain(*arguments, device=device).versions[-1].launches
-    least = f"{1e6 * bytes_moved(case) / COPY_RATE:9.1f}" if case.limit else "        -"
+    seconds = least_time(case)
+    least = f"{1e6 * seconds:9.1f}" if seconds else "        -"
     threads = ", ".join(str(launch.threads) for launch in launches)
     registers = max(launch.registers or 0 for launch in launches)
     spilled = sum(launch.spilled or 0 for launch in launches)

@@ -1,8 +1,9 @@
 """The kernels of the gallery on a GPU, beside the rate of a copy, and what a call costs.
 
-`python bench/gpu/device.py [KERNEL ...] [--size DRAM] [--tiny]` first measures a copy of 256 MB, then runs
-each kernel on inputs that are new to the caches: it takes turns with as many copies of the arguments as
-256 MB hold. "GB/s" counts the bytes of arguments and results once; "of copy" is that rate beside the copy's.
+`python bench/gpu/device.py [KERNEL ...] [--size DRAM] [--tiny]` first measures a copy of 256 MB, the rate of
+reading it and that of f32 arithmetic. Then it runs each kernel on inputs that are new to the caches: it takes
+turns with as many copies of the arguments as 256 MB hold. "GB/s" counts the bytes of arguments and results
+once; "of copy" is that rate beside the copy's.
 Times are medians of rounds that end with a wait for the device. "torch" and "compiled" are eager PyTorch and
 torch.compile (Triton) on the same arrays, where PyTorch is installed.
 """
@@ -70,6 +71,28 @@ def added(a, b):
     return c
 
 
+@kw.kernel
+def greatest(a):
+    """Reads all elements and writes one."""
+    c = output_tensor((1,), a.dtype)
+    c[0] = a[0]
+    for i in range(a.shape[0]):
+        c[0] = max(c[0], a[i])
+    return c
+
+
+@kw.kernel
+def multiplied(a):
+    """A chain of 4,096 fused operations for each element; those of other threads fill the pipeline."""
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        x = a[i]
+        for _ in range(4096):
+            x = x * 0.5 + 0.5
+        c[i] = x
+    return c
+
+
 def seconds(call: Callable[[], Any], rounds: int, least: float) -> float:
     """The median time of a call, in rounds of at least that many seconds."""
     call()
@@ -133,6 +156,20 @@ def row(case: Case, options: argparse.Namespace, copy_rate: float) -> str:
     return f"  {case.name:20} {size:>8} {figures}  {wrong or 'right'}"
 
 
+def ceilings(source: kw.Tensor, options: argparse.Namespace) -> float:
+    """Prints what the device can do at best, by kernels that do one thing. Returns the rate of a copy."""
+    moved = size_of([source])
+    copying = seconds(lambda: copied(source), options.rounds, options.least)
+    reading = seconds(lambda: greatest(source), options.rounds, options.least)
+    few = kw.Tensor(np.ones(1024 if options.tiny else 1 << 20, np.float32), device="cuda")
+    computing = seconds(lambda: multiplied(few), options.rounds, options.least)
+    print(
+        f"  ceilings: copy {2e-9 * moved / copying:.1f} GB/s, read {1e-9 * moved / reading:.1f} GB/s,"
+        f" multiply and add {1e-9 * 2 * 4096 * few.shape[0] / computing:.1f} GFLOP/s (f32)"
+    )
+    return 2 * moved / copying
+
+
 def costs_of_calls(options: argparse.Namespace) -> None:
     """What the host needs for a call, when the device has less to do."""
     a, b = (kw.Tensor(np.ones(16384, np.float32), device="cuda") for _ in range(2))
@@ -163,9 +200,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     device = kw.cuda.device()
     source = kw.Tensor(np.ones(1024 if options.tiny else ROTATED // 4, np.float32), device="cuda")
-    taken = seconds(lambda: copied(source), options.rounds, options.least)
-    rate = 2 * size_of([source]) / taken
-    print(f"{device.name}, {device.arch}: a copy of {size_of([source]) >> 20} MB at {1e-9 * rate:.1f} GB/s")
+    print(f"{device.name}, {device.arch}, with {size_of([source]) >> 20} MB")
+    rate = ceilings(source, options)
     costs_of_calls(options)
     heads = f"{'us':>10} {'GB/s':>9} {'of copy':>8} {'torch':>9} {'compiled':>9}"
     print(f"  {'':20} {'size':>8} {heads}", flush=True)

@@ -54,7 +54,7 @@ tests() {
     files=tests/gpu/test_$1.py
     [ "$1" != schedules ] || files="tests/gpu/test_columns.py tests/gpu/test_rows.py tests/gpu/test_cached_rows.py
         tests/gpu/test_scans.py tests/gpu/test_chains.py tests/gpu/test_fills.py tests/gpu/test_selections.py
-        tests/gpu/test_linear.py"
+        tests/gpu/test_linear.py tests/gpu/test_team_vectors.py"
     # shellcheck disable=SC2086  # several files
     stage "$1" "$2" "$python" -m pytest -q -p no:cacheprovider --maxfail=20 ${tiny:+-k "$3"} $files
 }

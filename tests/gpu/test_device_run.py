@@ -34,7 +34,7 @@ def test_each_stage_ends_well(tmp_path: Path) -> None:
     assert done.returncode == 0 and all(": ended well after " in line for line in told), texts
     assert [line.partition(":")[0] for line in told] == STAGES
     gallery = (tmp_path / "gallery.txt").read_text()
-    assert "Emulated GPU 0, sm_90: a copy of " in gallery and gallery.count("  right") == 2
+    assert "Emulated GPU 0, sm_90, with " in gallery and gallery.count("  right") == 2
     for stage in STAGES[1:3] + STAGES[4:]:
         assert " passed" in (tmp_path / f"{stage}.txt").read_text(), stage
 
