@@ -201,7 +201,7 @@ class Apply {
     if constexpr (std::is_same_v<D, StageRows>)
       return {{staged_rows(whole, ThreadPath::rows, tile_side, s.loc())}};
     if constexpr (std::is_same_v<D, StageColumns>)
-      return {{staged_rows(whole, ThreadPath::columns, d.width ? d.width : tile_side, s.loc())}};
+      return {{staged_rows(whole, ThreadPath::columns, columns_of_team(d.width), s.loc())}};
     std::vector<const For *> loops = loops_of_reduction(whole);
     if constexpr (std::is_same_v<D, Rfactor>) return {{rfactored(loops, s.loc())}};
     return {{with_private_bins(loops, accumulators_.at(0), s.loc())}};

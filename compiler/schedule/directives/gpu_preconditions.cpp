@@ -158,7 +158,7 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageRows
 }
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageColumns &d) {
   if (d.width && d.width != few_columns) return "its teams have 8 or 32 columns";
-  return why_not_staged(f, nest, d.loop, ThreadPath::columns, d.width ? d.width : tile_side);
+  return why_not_staged(f, nest, d.loop, ThreadPath::columns, columns_of_team(d.width));
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChain &d) {

@@ -186,6 +186,13 @@ bool loads_columns_once(const Nest &nest, const std::vector<Sym> &loops) {
   return found && once;
 }
 
+/// Returns the loops of the copy that a directive has put before these loops: it has their numbers.
+std::vector<Sym> copies_of(const std::vector<Sym> &loops, const LoopNest &before, const LoopNest &after) {
+  std::vector<Sym> out;
+  for (const Sym &iter : loops) out.push_back(after.nest().loops[*find_loop(before.nest(), iter)].loop->iter);
+  return out;
+}
+
 /// Columns from which on a warp for 32 of them keeps all multiprocessors of an H100 busy: 32 for each of 132.
 constexpr int64_t many_columns = 4224;
 
@@ -200,9 +207,8 @@ bool launch_columns(LoopNest &nest, const std::vector<Sym> &loops) {
   }
   LoopNest trial = nest;
   if (!trial.try_apply(Specialize{number, many_columns}).ok()) return stage_paths<StageColumns>(nest, loops);
-  std::vector<Sym> copy{trial.nest().loops[number].loop->iter};  // it comes first
-  bool is_staged =
-      stage_paths(trial, copy, StageColumns{0, few_columns}) && stage_paths<StageColumns>(trial, loops);
+  bool is_staged = stage_paths(trial, copies_of(loops, nest, trial), StageColumns{0, few_columns}) &&
+                   stage_paths<StageColumns>(trial, loops);
   if (is_staged) nest = trial;
   return is_staged;
 }
@@ -228,10 +234,7 @@ void launch_short_rows(LoopNest &nest, const std::vector<Sym> &loops, const std:
   Sym row = loop_over_row(nest.nest(), shared);
   if (!row || constant_trips(*nest.nest().loops[number(row)].loop)) return;
   if (!trial.try_apply(ShortRows{number(loops.front()), number(row)}).ok()) return;
-  // The copy comes first.
-  std::vector<Sym> copies;
-  for (const Sym &iter : loops) copies.push_back(trial.nest().loops[number(iter)].loop->iter);
-  if (stage_paths<StageRows>(trial, copies)) nest = trial;
+  if (stage_paths<StageRows>(trial, copies_of(loops, nest, trial))) nest = trial;
 }
 
 /// Returns the loops that teams would share in a launch of these loops.
@@ -245,13 +248,6 @@ std::vector<Sym> loops_of_teams(const LoopNest &nest, const std::vector<Sym> &lo
 /// Rows that fill a GPU when each has a warp. Chosen: 16 for each of 128 multiprocessors, which hold 64
 /// warps.
 constexpr int64_t many_rows = 2048;
-
-/// Returns the number of loops in a loop, and one for the loop itself.
-uint32_t count_loops(const Nest &nest, uint32_t loop) {
-  uint32_t count = 1;
-  for (uint32_t inner : loops_in(nest, loop)) count += count_loops(nest, inner);
-  return count;
-}
 
 /// Rows that are longer pay for a block each: its threads have four elements or more. A warp for each would
 /// also have so many rows under way that none of them stays in a cache until it is read again. Chosen.
@@ -267,48 +263,39 @@ void share(LoopNest &nest, uint32_t loop, int64_t threads) {
 }
 
 /// Launches loops with a block for each of their iterations, whose threads share the loops in them.
-void apply_block_teams(LoopNest &nest, const std::vector<uint32_t> &grid,
-                       const std::vector<uint32_t> &shared) {
-  for (uint32_t loop : grid) nest.try_apply(Grid{loop, 1});
-  for (uint32_t loop : shared) share(nest, loop, block_team_threads);
+void apply_block_teams(LoopNest &nest, const std::vector<Sym> &rows, const std::vector<Sym> &shared) {
+  for (const Sym &iter : rows) nest.try_apply(Grid{*find_loop(nest.nest(), iter), 1});
+  for (const Sym &iter : shared) share(nest, *find_loop(nest.nest(), iter), block_team_threads);
 }
 
 /// Launches loops over few or long rows, or their copy for calls that have such, with a block for each row.
 /// Returns whether rows remain that need a warp each. How many rows several loops have is not looked at.
 bool launch_by_blocks(LoopNest &nest, const std::vector<Sym> &rows, const std::vector<Sym> &shared) {
   auto number = [&](const Sym &iter) { return *find_loop(nest.nest(), iter); };
+  auto loop = [&](const Sym &iter) -> const For & { return *nest.nest().loops[number(iter)].loop; };
   bool are_short = std::all_of(shared.begin(), shared.end(), [&](const Sym &iter) {
-    auto trips = most_trips(*nest.nest().loops[number(iter)].loop);
+    auto trips = most_trips(loop(iter));
     return trips && *trips <= static_cast<uint64_t>(block_team_threads);
   });
   if (are_short) return true;
-  uint32_t outer = number(rows.front()), shift = 0;
-  const For &rows_loop = *nest.nest().loops[outer].loop;
-  auto most = rows.size() == 1 ? most_trips(rows_loop) : std::nullopt;
-  Sym whole = loop_over_row(nest.nest(), shared), row_loop = whole ? whole : shared.front();
-  auto length = constant_trips(*nest.nest().loops[number(row_loop)].loop);
+  bool is_one = rows.size() == 1;
+  auto most = is_one ? most_trips(loop(rows.front())) : std::nullopt;
+  Sym whole = loop_over_row(nest.nest(), shared), row = whole ? whole : shared.front();
+  auto length = constant_trips(loop(row));
   bool surely = (most && *most < static_cast<uint64_t>(many_rows)) ||
                 (length && *length >= static_cast<uint64_t>(long_row));
-  if (!surely) {
-    // The copy comes first.
-    shift = count_loops(nest.nest(), outer);
-    LoopNest trial = nest;
-    Specialize by_rows{outer, many_rows}, by_length{outer, rows.size() == 1 ? many_rows : 0};
-    by_length.inner = number(row_loop), by_length.from = long_row;
-    bool asks_rows = rows.size() == 1 && !constant_trips(rows_loop);
-    bool is_copied =
-        (!length && trial.try_apply(by_length).ok()) || (asks_rows && trial.try_apply(by_rows).ok());
-    if (!is_copied) return true;
-    nest = trial;
-  }
-  auto copies = [&](const std::vector<Sym> &iters) {
-    std::vector<uint32_t> out;
-    for (const Sym &iter : iters) out.push_back(number(iter) - shift);
-    return out;
-  };
-  std::vector<uint32_t> grid = copies(rows), teams = copies(shared);
-  apply_block_teams(nest, grid, teams);
-  return !surely;
+  if (surely) return apply_block_teams(nest, rows, shared), false;
+  LoopNest trial = nest;
+  Specialize by_rows{number(rows.front()), many_rows},
+      by_length{number(rows.front()), is_one ? many_rows : 0};
+  by_length.inner = number(row), by_length.from = long_row;
+  bool asks_rows = is_one && !constant_trips(loop(rows.front()));
+  bool is_copied =
+      (!length && trial.try_apply(by_length).ok()) || (asks_rows && trial.try_apply(by_rows).ok());
+  if (!is_copied) return true;
+  apply_block_teams(trial, copies_of(rows, nest, trial), copies_of(shared, nest, trial));
+  nest = trial;
+  return true;
 }
 
 /// Chooses for each loop alone if the nest is too large to be analysed as one.

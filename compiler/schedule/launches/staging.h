@@ -18,6 +18,9 @@ inline constexpr int64_t few_columns = 8;
 /// cycles, at once. Chosen.
 inline constexpr uint32_t shared_loads_at_once = 8;
 
+/// Returns the columns of a team that is given a width, or 0.
+inline int64_t columns_of_team(int64_t width) { return width ? width : tile_side; }
+
 inline Sym new_iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
 inline Sym new_local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }
 
