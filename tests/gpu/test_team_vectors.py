@@ -122,6 +122,27 @@ def test_memory_that_may_not_be_aligned(function: Callable[..., Any], offset: in
     assert bits(found) == bits(kernel(part.copy(), 1))
 
 
+def test_a_condition_that_the_last_iteration_does_not_decide(device: Device) -> None:
+    @kw.kernel
+    def some(x, m):
+        y = np.zeros(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            top = x[i, 0]
+            for j in range(x.shape[1]):
+                top = max(top, x[i, j])
+            for j in range(5, 261):
+                if j % 32 < m:
+                    y[i, j] = x[i, j] + top
+            for j in range(x.shape[1]):
+                if j < m * 9:
+                    y[i, j] = y[i, j] * top
+        return y
+
+    x = np.random.default_rng(3).standard_normal((3, 264)).astype(np.float32)
+    for m in (0, 1, 5, 10, 29, 32):
+        assert bits(some(kw.Tensor(x, device="cuda"), m)) == bits(some(x, m)), m
+
+
 def test_a_nan_and_zeros_of_both_signs(device: Device) -> None:
     kernel = kw.kernel(place_of_least)
     x = np.zeros((4, 256), np.float32)

@@ -166,4 +166,32 @@ GPU = [
         "binary(BinOp::le, kw::ref(j), inner_.hi)",
         "the last tile of a row",
     ),
+    Fault(
+        "vectors_of_any_row",
+        "compiler/codegen/cuda/vectors.cpp",
+        "if (a.buf->rank() > 1 && a.buf->strides.empty()) is_multiple(a.buf->extents.back());",
+        "",
+        "vectors in rows whose length is no multiple of theirs",
+    ),
+    Fault(
+        "guard_of_the_first",
+        "compiler/codegen/cuda/team.cpp",
+        'trips_, " - 1)"',
+        'trips_, " - ", trips_, ")"',
+        "tiles of which only the first element lies inside",
+    ),
+    Fault(
+        "quotients_of_any_divisor",
+        "compiler/analysis/gpu/side_by_side.cpp",
+        "n.op == BinOp::floor_div && *by > 0 && *by % width_ == 0;",
+        "n.op == BinOp::floor_div && *by > 0;",
+        "subscripts that change within the iterations of a thread",
+    ),
+    Fault(
+        "vectors_before_the_first_elements",
+        "compiler/codegen/cuda/team.cpp",
+        'one_by_one(groups, "", head);',
+        "",
+        "elements before the first place that is aligned",
+    ),
 ]

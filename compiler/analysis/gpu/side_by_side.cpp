@@ -6,6 +6,7 @@
 
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 
@@ -42,8 +43,8 @@ Stmt with_names(const GuardedBody &parts, const Stmt &inner) {
   return out;
 }
 
-SideBySide::SideBySide(const Sym &iter, int64_t width, const std::vector<Stmt> &names)
-    : iter_(iter), width_(width) {
+SideBySide::SideBySide(const For &loop, int64_t width, const std::vector<Stmt> &names)
+    : iter_(loop.iter), lo_(loop.lo), trips_(trips_of(loop)), width_(width) {
   for (const Stmt &s : names) names_.emplace_back(as<Let>(s)->sym, as<Let>(s)->value);
 }
 
@@ -109,28 +110,30 @@ std::optional<Expr> SideBySide::base_of(const Expr &e) const {
   return base && is_outer(rest) ? std::optional(add(*base, rest)) : std::nullopt;
 }
 
-bool SideBySide::is_decided_by_last(const Expr &cond, const Expr &trips) const {
+bool SideBySide::is_decided_by_last(const Expr &cond) const {
   if (!cond) return true;
   if (const Logic *n = as<Logic>(cond))
-    return n->is_and && is_decided_by_last(n->a, trips) && is_decided_by_last(n->b, trips);
+    return n->is_and && is_decided_by_last(n->a) && is_decided_by_last(n->b);
   const Binary *n = as<Binary>(cond);
-  return n && (n->op == BinOp::lt || n->op == BinOp::le) && is_outer(n->b) &&
-         is_greatest_at_last(n->a, trips);
+  return n && (n->op == BinOp::lt || n->op == BinOp::le) && is_outer(n->b) && is_greatest_at_last(n->a);
 }
 
-/// 31 and 1023 give the greatest remainder by 32.
-bool SideBySide::is_greatest_at_last(const Expr &e, const Expr &trips) const {
-  if (const Expr *value = named(e)) return is_greatest_at_last(*value, trips);
+/// 31 and 1023 give the greatest remainder by 32; 36, the last one from 5 on, does not.
+bool SideBySide::is_greatest_at_last(const Expr &e) const {
+  if (const Expr *value = named(e)) return is_greatest_at_last(*value);
   if (is_outer(e)) return true;
   if (const Ref *r = as<Ref>(e)) return r->sym == iter_;
   const Binary *n = as<Binary>(e);
   if (!n) return false;
-  auto count = as_int(trips);
+  auto count = as_int(trips_), first = as_int(lo_);
   const Ref *whole = as<Ref>(n->a);
   bool is_iterator = whole && whole->sym == iter_;
   if (is_iterator && is_quotient(*n)) return true;
-  if (is_iterator && is_remainder(*n)) return count && *count % *remainder_by(*n) == 0;
-  return n->op == BinOp::add && is_greatest_at_last(n->a, trips) && is_greatest_at_last(n->b, trips);
+  if (is_iterator && is_remainder(*n)) {
+    int64_t by = *remainder_by(*n);
+    return count && first && *count % by == 0 && *first % by == 0;
+  }
+  return n->op == BinOp::add && is_greatest_at_last(n->a) && is_greatest_at_last(n->b);
 }
 
 }  // namespace kw

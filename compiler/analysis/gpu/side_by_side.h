@@ -26,7 +26,7 @@ Stmt with_names(const GuardedBody &parts, const Stmt &inner);
 class SideBySide {
  public:
   /// The names are those between the loop and what is asked about.
-  SideBySide(const Sym &iter, int64_t width, const std::vector<Stmt> &names);
+  SideBySide(const For &loop, int64_t width, const std::vector<Stmt> &names);
 
   /// Returns whether a value, or one of several, depends on the iterator other than by what it loads.
   bool moves(const Expr &e) const;
@@ -38,18 +38,19 @@ class SideBySide {
   std::optional<Expr> base_of(const Expr &e) const;
   /// Returns whether a condition that holds for the last iteration of the loop holds for all: each part of it
   /// compares what only goes up in one turn of a quotient or remainder with a fixed upper bound.
-  bool is_decided_by_last(const Expr &cond, const Expr &trips) const;
+  bool is_decided_by_last(const Expr &cond) const;
 
  private:
   /// Returns whether a value mentions neither the iterator nor a name of the body.
   bool is_outer(const Expr &e) const;
-  bool is_greatest_at_last(const Expr &e, const Expr &trips) const;
+  bool is_greatest_at_last(const Expr &e) const;
   const Expr *named(const Expr &e) const;
   /// Returns whether an operation divides by a multiple of the width, perhaps as a shift or a mask.
   bool is_quotient(const Binary &n) const;
   bool is_remainder(const Binary &n) const;
 
   Sym iter_;
+  Expr lo_, trips_;
   int64_t width_;
   std::vector<std::pair<Sym, Expr>> names_;
 };

@@ -10,7 +10,6 @@
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/intrinsics.h"
-#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "support/pointer_map.h"
@@ -35,7 +34,7 @@ bool is_of_team(const For &n, const BufNode &b) {
 class AccessFinder {
  public:
   AccessFinder(const For &n, int64_t width)
-      : n_(n), width_(width), parts_(guarded_body(n.body)), values_(n.iter, width, parts_.names) {
+      : n_(n), width_(width), parts_(guarded_body(n.body)), values_(n, width, parts_.names) {
     walk(
         parts_.inner, [&](const Let &l, const Stmt &) { own_.insert(l.sym.get()); },
         [&](const For &l, const Stmt &) { own_.insert(l.iter.get()); },
@@ -43,7 +42,7 @@ class AccessFinder {
   }
 
   std::vector<VectorAccess> run() {
-    if (!values_.is_decided_by_last(parts_.guard, trips_of(n_))) return {};
+    if (!values_.is_decided_by_last(parts_.guard)) return {};
     for_each_in_block(parts_.inner, [&](const Stmt &s) {
       for_each_expression(s, [&](const Expr &e) {
         for_each_certain_load(e, [&](const Load &l) {
@@ -121,7 +120,7 @@ class AccessFinder {
 /// Returns whether an access that is not among `vectors` moves with the iterator. Threads that are apart
 /// access different banks of a tile, whose rows are padded.
 bool moves_otherwise(const For &n, const std::vector<VectorAccess> &vectors) {
-  SideBySide values(n.iter, 1, guarded_body(n.body).names);
+  SideBySide values(n, 1, guarded_body(n.body).names);
   bool found = false;
   auto look = [&](const Buf &b, const std::vector<Expr> &index) {
     for (const VectorAccess &a : vectors)

@@ -60,6 +60,8 @@ TEST(SideBySide, quotients_and_remainders) {
             "a:x load");
   // the column of the last iteration is not the greatest
   EXPECT_EQ(accesses(block_loop(cat(names, "if c < m:\n  tile[r, k % 32] = a[r, c]"), "0", "1000")), "");
+  EXPECT_EQ(accesses(block_loop("if k % 32 < m:\n  b[i, k] = a[i, k]", "0", "32")), "a:0 load, b:0 store");
+  EXPECT_EQ(accesses(block_loop("if k % 32 < m:\n  b[i, k] = a[i, k]", "5", "37")), "");
   EXPECT_EQ(accesses(block_loop("r: i64 = k // 6\nb[i, k] = a[r, k % 6]")), "b:0 store");
   EXPECT_EQ(accesses(block_loop("r: i64 = k // 32\nb[i, k] = a[r, (k + 1) % 32]")), "b:0 store");
 }
