@@ -202,20 +202,21 @@ static Tensor device_constant(const Tensor &number, Device device) {
   return found;
 }
 
-/// Returns the name of the input that a tensor is, or is one of.
-static const std::string &input_name(const OpCall &call, size_t tensor) {
-  const std::vector<OpInput> &inputs = call.op->def.inputs;
-  size_t i = 0;
-  for (size_t end = 0; i + 1 < inputs.size(); ++i)
-    if ((end += call.counts.empty() ? 1 : call.counts[i]) > tensor) break;
-  return inputs[i].name;
+std::string input_name(const OpCall &call, size_t flat) {
+  const OpDef &def = call.op->def;
+  size_t end = 0;
+  for (size_t i = 0; i < def.inputs.size(); ++i) {
+    end += call.counts.empty() ? 1 : call.counts[i];
+    if (flat < end) return def.inputs[i].name;
+  }
+  return cat(flat);
 }
 
 /// Throws E505 for a tensor that lies on another device than the call.
 [[noreturn]] static void throw_other_device(const OpCall &call, size_t tensor) {
   auto on_device = [&](const Tensor &t) { return t && t.device() == call.device; };
   auto first = std::find_if(call.inputs.begin(), call.inputs.end(), on_device) - call.inputs.begin();
-  const std::string &name = input_name(call, tensor);
+  std::string name = input_name(call, tensor);
   Device its = call.inputs[tensor].device();
   Resolved e;
   e.code = Code::E505;

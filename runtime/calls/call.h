@@ -39,6 +39,9 @@ void check_call(OpCall &call);
 
 /// Returns, for each tensor of a call, whether kernels may write it.
 std::vector<bool> mutable_tensors(const OpCall &call);
+/// Returns the declared name of the tensor at position `flat` of a call; tensors of a dynamic input share
+/// one name.
+std::string input_name(const OpCall &call, size_t flat);
 
 /// Returns the kernel that runs a checked call. `outputs`: the types of the outputs, empty if unknown. Throws
 /// OpError.

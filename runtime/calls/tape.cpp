@@ -22,18 +22,6 @@ std::atomic<uint64_t> next_number{1};
 /// Returns whether the operator has no gradient, by default or by declaration.
 bool has_no_gradient(const Operator &op) { return !op.grad || op.grad->kind == GradKind::none; }
 
-/// Returns the declared name of the tensor at position `flat` of a call; tensors of a dynamic input share
-/// one name.
-std::string input_name(const OpCall &call, size_t flat) {
-  const OpDef &def = call.op->def;
-  size_t end = 0;
-  for (size_t i = 0; i < def.inputs.size(); ++i) {
-    end += call.counts.empty() ? 1 : call.counts[i];
-    if (flat < end) return def.inputs[i].name;
-  }
-  return cat(flat);
-}
-
 [[noreturn]] void refuse_written_memory() {
   throw_runtime_error(
       "gradients cannot go through a tensor whose memory was written by way of another tensor, a view of it "
