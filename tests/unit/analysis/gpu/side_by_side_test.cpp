@@ -64,6 +64,8 @@ TEST(SideBySide, quotients_and_remainders) {
   EXPECT_EQ(accesses(block_loop("if k % 32 < m:\n  b[i, k] = a[i, k]", "5", "37")), "");
   EXPECT_EQ(accesses(block_loop("r: i64 = k // 6\nb[i, k] = a[r, k % 6]")), "b:0 store");
   EXPECT_EQ(accesses(block_loop("r: i64 = k // 32\nb[i, k] = a[r, (k + 1) % 32]")), "b:0 store");
+  EXPECT_EQ(accesses(block_loop("b[k // 8, k] = f32(0.0)")), "b:0 store");
+  EXPECT_EQ(accesses(block_loop("b[k // 6, k] = f32(0.0)")), "");
 }
 
 TEST(SideBySide, conditions) {
