@@ -74,26 +74,34 @@ std::string condition_text(const Func &f, const Expr &e, bool holds) {
   if (const Unary *n = as<Unary>(e); n && n->op == UnOp::logical_not) return condition_text(f, n->a, !holds);
   if (const Logic *n = as<Logic>(e)) {
     bool joins = n->is_and == holds;
-    auto part = [&](const Expr &x) {
+    auto part = [&](Expr x) {
+      bool same = holds;
+      for (const Unary *u = as<Unary>(x); u && u->op == UnOp::logical_not; u = as<Unary>(x)) {
+        same = !same;
+        x = u->a;
+      }
       const Logic *inner = as<Logic>(x);
-      std::string text = condition_text(f, x, holds);
-      return joins && inner && inner->is_and != n->is_and ? cat("(", text, ")") : text;
+      std::string text = condition_text(f, x, same);
+      return joins && inner && inner->is_and != same ? cat("(", text, ")") : text;
     };
     return cat(part(n->a), joins ? " and " : " or ", part(n->b));
   }
   const Binary *n = as<Binary>(e);
-  auto size = [&](const Expr &x) {
-    const Select *trips = as<Select>(x);
-    return bound_text(f, trips && as_int(trips->no) == 0 ? trips->yes : x);
-  };
   if (n && (n->op == BinOp::eq || n->op == BinOp::ne))
-    return cat(size(n->a), (n->op == BinOp::eq) == holds ? " == " : " != ", size(n->b));
+    return cat(bound_text(f, n->a), (n->op == BinOp::eq) == holds ? " == " : " != ", bound_text(f, n->b));
   if (!n || (n->op != BinOp::lt && n->op != BinOp::le)) return cat(holds ? "" : "not ", expr_text(f, e));
-  // The contrary of a < b is b <= a; a constant stands on the right.
+  // A trip count that may be 0 is compared with a number above 0 as the length of its range is.
+  auto size = [&](const Expr &x, const Expr &other) {
+    const Select *trips = as<Select>(x);
+    bool is_length = trips && as_int(trips->no) == 0 && as_int(other).value_or(0) > 0;
+    std::string text = bound_text(f, is_length ? trips->yes : x);
+    return text.find(" if ") == std::string::npos ? text : cat("(", text, ")");
+  };
+  // The negation of a < b is b <= a; a constant stands on the right.
   Expr less = holds ? n->a : n->b, more = holds ? n->b : n->a;
   std::string_view equals = (n->op == BinOp::le) == holds ? "=" : "";
-  if (as_int(less)) return cat(size(more), " >", equals, " ", size(less));
-  return cat(size(less), " <", equals, " ", size(more));
+  if (as_int(less)) return cat(size(more, less), " >", equals, " ", size(less, more));
+  return cat(size(less, more), " <", equals, " ", size(more, less));
 }
 
 namespace {

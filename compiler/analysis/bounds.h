@@ -16,8 +16,8 @@ std::vector<Diagnostic> find_bounds_errors(const Func &f, const SourceMap &sourc
 std::string affine_text(const Func &f, const Affine &a);
 /// Returns the text of an extent or index for messages: "a.shape[1]", "a.shape[0] - 1".
 std::string bound_text(const Func &f, const Expr &e);
-/// Returns a condition over sizes, or its contrary, as the source could have it: "a.shape[1] < 64". A trip
-/// count that may be 0 appears as the length of its range.
+/// Returns a condition over sizes, or its negation, as the source could have it: "a.shape[1] < 64". A trip
+/// count that is compared with a number above 0 appears as the length of its range.
 std::string condition_text(const Func &f, const Expr &e, bool holds);
 
 }  // namespace kw

@@ -169,7 +169,7 @@ class LaunchProgramBuilder {
   void branch(const If &n, const std::vector<Stmt> &tail) {
     std::vector<Stmt> before = std::exchange(pending_, {});
     push(n.cond);
-    std::string around_it = condition_;
+    Expr around_it = condition_;
     auto side = [&](const Stmt &body, bool holds) {
       side_ = ++sides_;
       condition_ = both(around_it, n.cond, holds);
@@ -188,15 +188,13 @@ class LaunchProgramBuilder {
     code_.operands().text(yes), code_.operands().text(no);
   }
 
-  /// Returns a condition and another one in it, with the sizes that its names stand for.
-  std::string both(const std::string &around, const Expr &cond, bool holds) const {
+  /// Returns a condition, or its negation, in another one, with the sizes that its names stand for.
+  Expr both(const Expr &around, const Expr &cond, bool holds) const {
     Substitution with;
     for (const auto &[sym, value] : values_) with.values[sym.get()] = substituted(value, with);
-    Expr whole = substituted(cond, with);
-    std::string text = condition_text(f_, whole, holds);
-    if (around.empty()) return text;
-    bool is_either = text.find(" or ") != std::string::npos;
-    return cat(around, " and ", is_either ? "(" : "", text, is_either ? ")" : "");
+    Expr own = substituted(cond, with);
+    if (!holds) own = unary(UnOp::logical_not, own);
+    return around ? logic(true, around, own) : own;
   }
 
   void repeat(const For &n) {
@@ -254,7 +252,7 @@ class LaunchProgramBuilder {
                                      std::move(kernel.params),
                                      kernel.block_bytes,
                                      {},
-                                     condition_});
+                                     condition_ ? condition_text(f_, condition_, true) : ""});
     out_.loops.push_back(std::move(kernel.loops));
   }
 
@@ -268,7 +266,7 @@ class LaunchProgramBuilder {
   std::vector<Buf> shared_;
   std::vector<Stmt> pending_;
   bool is_first_ = true;
-  std::string condition_;          ///< the present one, in the words of the source
+  Expr condition_;                 ///< the present one, or null
   uint32_t side_ = 0, sides_ = 0;  ///< of a condition: the present one, and how many there are
   CudaShared texts_;
   EmittedCode out_;

@@ -143,6 +143,52 @@ def test_a_condition_that_the_last_iteration_does_not_decide(device: Device) -> 
         assert bits(some(kw.Tensor(x, device="cuda"), m)) == bits(some(x, m)), m
 
 
+MASKED = {
+    "some_of_a_row": "if j < m:\n                c[i, j] = x[i, j] - top",
+    "behind_an_offset": "if j + first < m:\n                c[i, j] = x[i, j] - top",
+    "of_what_is_there": "c[i, j] = c[i, j] - top if x[i, j] > 0.5 else 0.0",
+    "loaded_in_a_branch": "v = x[i, j]\n            if v > 0.5:\n                v = c[i, j] * 2\n"
+    "            c[i, j] = v",
+    "of_a_shorter_row": "if j < y.shape[1]:\n                c[i, j] = y[i, j] * top",
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_elements_under_a_condition(name: str, device: Device) -> None:
+    kernel = kw.kernel(
+        "def f(x, y, c, m, first):\n    for i in range(x.shape[0]):\n        top = x[i, 0]\n"
+        "        for j in range(x.shape[1]):\n            top = max(top, x[i, j])\n"
+        f"        for j in range(x.shape[1]):\n            {MASKED[name]}\n    return c\n"
+    )
+    rng = np.random.default_rng(9)
+    for shape in ((4, 256), (3, 1028), (2100, 130)):
+        x, c = rng.standard_normal((2, *shape)).astype(np.float32)
+        for m in (0, 5, 128, shape[1] - 1, shape[1] + 9):
+            y = rng.standard_normal((shape[0], max(min(m, shape[1]), 1))).astype(np.float32)
+            # the second offset lets the last sum wrap
+            for first, most in ((3, m), (2**63 - 101, 2**62)):
+                moved = [kw.Tensor(a, device="cuda") for a in (x, y, c)]
+                found = kernel(*moved, most, first).numpy()
+                assert found.tobytes() == kernel(x, y, c.copy(), most, first).tobytes(), (shape, m, first)
+            if shape[0] > 2000:
+                break
+
+
+def test_tiles_of_what_is_there(device: Device) -> None:
+    @kw.kernel
+    def turned(a, c):
+        for i in range(c.shape[0]):
+            for j in range(c.shape[1]):
+                x = a[j, i]
+                c[i, j] = x if x > 0 else c[i, j] * 2
+        return c
+
+    a, c = np.random.default_rng(2).standard_normal((2, 64, 96)).astype(np.float32)
+    c = np.ascontiguousarray(c.reshape(96, 64))
+    found = turned(kw.Tensor(a, device="cuda"), kw.Tensor(c, device="cuda")).numpy()
+    assert found.tobytes() == turned(a, c.copy()).tobytes()
+
+
 def test_a_nan_and_zeros_of_both_signs(device: Device) -> None:
     kernel = kw.kernel(place_of_least)
     x = np.zeros((4, 256), np.float32)

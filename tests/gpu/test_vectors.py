@@ -88,6 +88,50 @@ def test_a_condition_of_the_device_around_them(device: Device) -> None:
         assert found.tobytes() == guarded(x, y.copy()).tobytes()
 
 
+GUARDED = {
+    "some_elements": "for i in range(c.shape[0]):\n        if i < m:\n            c[i] = a[i] * 2",
+    "a_shorter_array": "for i in range(c.shape[0]):\n        if i < a.shape[0]:\n            c[i] = a[i] * 2",
+    "by_a_name": "for i in range(c.shape[0]):\n        k = i + 3\n        if k < m:\n"
+    "            c[i] = a[i] * 2",
+    "of_a_remainder": "for i in range(c.shape[0]):\n        if i % 32 < m:\n            c[i] = a[i] * 2",
+    "of_what_is_there": "for i in range(c.shape[0]):\n        c[i] = c[i] * 2 if a[i] > 0 else 0.0",
+    "loaded_in_a_branch": "for i in range(c.shape[0]):\n        v = 1.0\n        if a[i] > 0:\n"
+    "            v = c[i]\n        c[i] = v * 2",
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_elements_under_a_condition(name: str, device: Device) -> None:
+    kernel = kw.kernel(f"def f(a, c, m):\n    {GUARDED[name]}\n    return c\n")
+    rng = np.random.default_rng(5)
+    for m in (0, 1, 30, 1001, 4096, 5000):
+        a = rng.standard_normal(max(m, 1) if name == "a_shorter_array" else 5000).astype("float32")
+        c = rng.standard_normal(5000).astype("float32")
+        given = min(m, a.shape[0])
+        found = kernel(kw.Tensor(a, device="cuda"), kw.Tensor(c, device="cuda"), given).numpy()
+        assert found.tobytes() == kernel(a, c.copy(), given).tobytes(), m
+
+
+SUBSCRIPTS = [
+    "c[i, j + i] = a[i, j] * 2",
+    "c[i, j] = a[i, j + i]",
+    "c[i, j + m] = a[i, j] + 1",
+    "c[i, j + i // 3] = a[i, j]",
+]
+
+
+@pytest.mark.parametrize("statement", [*SUBSCRIPTS, "if j <= i:\n                c[i, j] = a[i, j]"])
+def test_rows_that_begin_elsewhere(statement: str, device: Device) -> None:
+    kernel = kw.kernel(
+        "def f(a, c, m):\n    for i in range(a.shape[0] - 4):\n        for j in range(a.shape[1] - 64):\n"
+        f"            {statement}\n    return c\n"
+    )
+    a, c = np.random.default_rng(6).standard_normal((2, 40, 320)).astype("float32")
+    for m in (0, 3, 4):
+        found = kernel(kw.Tensor(a, device="cuda"), kw.Tensor(c, device="cuda"), m).numpy()
+        assert found.tobytes() == kernel(a, c.copy(), m).tobytes(), m
+
+
 def test_memory_that_is_not_aligned(device: Device) -> None:
     kernel = kw.kernel(added)
     # rows of 128 elements and more, which have vectors

@@ -20,9 +20,10 @@ static std::optional<int64_t> remainder_by(const Binary &n) {
   return is_mask && (*by & (*by + 1)) == 0 ? std::optional(*by + 1) : std::nullopt;
 }
 
-GuardedBody guarded_body(const Stmt &body) {
+GuardedBody vector_body(const For &loop) {
   GuardedBody out;
-  Stmt at = body;
+  Stmt at = loop.body;
+  if (loop.kind != ForKind::block) return {{}, {}, at};
   for (const Let *n = as<Let>(at); n && !has_load(n->value); n = as<Let>(at)) {
     out.names.push_back(at);
     at = n->body;
@@ -116,6 +117,17 @@ bool SideBySide::is_decided_by_last(const Expr &cond) const {
     return n->is_and && is_decided_by_last(n->a) && is_decided_by_last(n->b);
   const Binary *n = as<Binary>(cond);
   return n && (n->op == BinOp::lt || n->op == BinOp::le) && is_outer(n->b) && is_greatest_at_last(n->a);
+}
+
+std::vector<Expr> SideBySide::increasing_values(const Expr &cond) const {
+  if (!cond) return {};
+  if (const Logic *n = as<Logic>(cond)) {
+    std::vector<Expr> out = increasing_values(n->a), more = increasing_values(n->b);
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  const Expr &value = as<Binary>(cond)->a;
+  return is_outer(value) ? std::vector<Expr>() : std::vector{value};
 }
 
 /// 31 and 1023 give the greatest remainder by 32; 36, the last one from 5 on, does not.

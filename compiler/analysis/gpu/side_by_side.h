@@ -18,8 +18,9 @@ struct GuardedBody {
   Expr guard;
   Stmt inner;
 };
-/// Returns the parts of a body, whose condition loads nothing and has no else.
-GuardedBody guarded_body(const Stmt &body);
+/// Returns the parts of the body of a block loop; the condition loads nothing and has no else. All of the
+/// body of another loop is `inner`: nothing tests its condition for several iterations at once.
+GuardedBody vector_body(const For &loop);
 /// Returns `inner` in the names of a body.
 Stmt with_names(const GuardedBody &parts, const Stmt &inner);
 
@@ -36,9 +37,13 @@ class SideBySide {
   /// Returns x if a value goes up by one with each iteration, from x plus a multiple of the width; x stands
   /// for itself outside of the loop, and may be the constant 0.
   std::optional<Expr> base_of(const Expr &e) const;
-  /// Returns whether a condition that holds for the last iteration of the loop holds for all: each part of it
-  /// compares what only goes up in one turn of a quotient or remainder with a fixed upper bound.
+  /// Returns whether a condition that holds for the last iteration of the loop holds for all, unless one of
+  /// `increasing_values` wraps: each part of it compares what only goes up with a bound that is the same for
+  /// all.
   bool is_decided_by_last(const Expr &cond) const;
+  /// Returns what the parts of such a condition compare. The value of the first iteration is at most that of
+  /// the last one if none between them wraps.
+  std::vector<Expr> increasing_values(const Expr &cond) const;
 
  private:
   /// Returns whether a value mentions neither the iterator nor a name of the body.

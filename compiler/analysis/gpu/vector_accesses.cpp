@@ -34,7 +34,7 @@ bool is_of_team(const For &n, const BufNode &b) {
 class AccessFinder {
  public:
   AccessFinder(const For &n, int64_t width)
-      : n_(n), width_(width), parts_(guarded_body(n.body)), values_(n, width, parts_.names) {
+      : n_(n), width_(width), parts_(vector_body(n)), values_(n, width, parts_.names) {
     walk(
         parts_.inner, [&](const Let &l, const Stmt &) { own_.insert(l.sym.get()); },
         [&](const For &l, const Stmt &) { own_.insert(l.iter.get()); },
@@ -52,6 +52,8 @@ class AccessFinder {
       });
       if (const Store *store = as<Store>(s)) note(store->buf, store->index).is_stored = true;
     });
+    // An element that is surely stored exists: what may be loaded before comes with the others.
+    for (VectorAccess &a : found_) a.is_loaded = a.is_loaded || (a.is_stored && may_load_before_store(a));
     // What is accessed elsewhere, under a condition or in a loop, is not among these.
     walk(n_.body, [&](const Store &s, const Stmt &) {
       stored_.insert(s.buf.get());
@@ -79,6 +81,21 @@ class AccessFinder {
     for (const VectorAccess &a : found_)
       if (a.buf == b && !equal(a.index, index)) refused_.insert(b.get());
   }
+  /// Returns whether a statement up to the one that surely stores an element may load it.
+  bool may_load_before_store(const VectorAccess &a) const {
+    bool found = false, stored = false;
+    for_each_in_block(parts_.inner, [&](const Stmt &s) {
+      if (stored) return;
+      for_each_evaluated(s, [&](const Expr &e) {
+        walk(e, [&](const Load &l, const Expr &) {
+          found = found || (l.buf == a.buf && equal(l.index, a.index));
+        });
+      });
+      const Store *store = as<Store>(s);
+      stored = store && store->buf == a.buf && equal(store->index, a.index);
+    });
+    return found;
+  }
   bool is_certain(const Store &wanted) const {
     bool found = false;
     for_each_in_block(parts_.inner, [&](const Stmt &s) { found = found || as<Store>(s) == &wanted; });
@@ -90,7 +107,8 @@ class AccessFinder {
     bool in_rows = a.buf->strides.empty() || as_int(a.buf->strides.back()) == 1;
     if (a.index.empty() || !in_rows || a.buf->dtype == DType::b1 || !is_in_memory(*a.buf)) return false;
     auto base = values_.base_of(a.index.back());
-    if (!base || as_int(*base).value_or(0) % width_) return false;
+    // Where a grid loop asks whether memory is aligned, nothing has a value that the host does not give.
+    if (!base || as_int(*base).value_or(n_.kind == ForKind::block ? 0 : 1) % width_) return false;
     a.base = *base;
     bool fixed = true;
     for (size_t d = 0; d + 1 < a.index.size(); ++d) fixed = fixed && values_.is_fixed(a.index[d]);
@@ -120,7 +138,7 @@ class AccessFinder {
 /// Returns whether an access that is not among `vectors` moves with the iterator. Threads that are apart
 /// access different banks of a tile, whose rows are padded.
 bool moves_otherwise(const For &n, const std::vector<VectorAccess> &vectors) {
-  SideBySide values(n, 1, guarded_body(n.body).names);
+  SideBySide values(n, 1, vector_body(n).names);
   bool found = false;
   auto look = [&](const Buf &b, const std::vector<Expr> &index) {
     for (const VectorAccess &a : vectors)

@@ -172,7 +172,8 @@ class BlockLoop {
     int64_t width = n_.how.vector_width, groups = groups_at_once(n_);
     std::string head, whole = names_.fresh("whole"), behind_head;
     std::string last = cat("(", lo_, lo_.empty() ? "" : " + ", trips_, " - 1)");
-    std::string fits = cat(guard_holds(n_, last, out_), vectors_are_aligned(n_, out_));
+    std::string fits =
+        cat(guard_holds(n_, lo_.empty() ? "0" : lo_, last, out_), vectors_are_aligned(n_, out_));
     if (counts_itself_) {
       text_.line(cat("const i64 ", whole, " = ", fits, " ? ", trips_, " & -", width, " : 0;"));
     } else {

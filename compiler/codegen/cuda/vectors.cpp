@@ -119,19 +119,41 @@ void emit_vector(const For &n, const Several &mine, const std::string &aligned, 
   text.close();
 }
 
-std::string guard_holds(const For &n, const std::string &last, CudaStatements &out) {
-  GuardedBody parts = guarded_body(n.body);
+std::string guard_holds(const For &n, const std::string &first, const std::string &last,
+                        CudaStatements &out) {
+  GuardedBody parts = vector_body(n);
   if (!parts.guard) return "";
   CudaText &text = out.text();
+  std::vector<Expr> increasing = SideBySide(n, 1, parts.names).increasing_values(parts.guard);
   const std::string iterator = out.names().of(n.iter), all = out.names().fresh("all");
+  std::vector<std::string> least;
+  for (size_t k = 0; k < increasing.size(); ++k) least.push_back(out.names().fresh("least"));
   text.line(cat("bool ", all, ";"));
-  text.open("");
-  out.names().set(n.iter, last);
-  for (const Stmt &s : parts.names) out.define(as<Let>(s)->sym, as<Let>(s)->value);
-  out.expressions().begin({parts.guard});
-  text.line(cat(all, " = ", out.expressions().bare(parts.guard), ";"));
-  out.names().set(n.iter, iterator);
-  text.close();
+  if (!least.empty()) text.line(cat("i64 ", join_text(least, ", "), ";"));
+  auto at = [&](const std::string &value, const std::function<void()> &body) {
+    text.open("");
+    out.names().set(n.iter, value);
+    for (const Stmt &s : parts.names) out.define(as<Let>(s)->sym, as<Let>(s)->value);
+    body();
+    out.names().set(n.iter, iterator);
+    text.close();
+  };
+  at(first, [&] {
+    for (size_t k = 0; k < increasing.size(); ++k) {
+      out.expressions().begin({increasing[k]});
+      text.line(cat(least[k], " = ", out.expressions().bare(increasing[k]), ";"));
+    }
+  });
+  at(last, [&] {
+    std::vector<Expr> roots = increasing;
+    roots.push_back(parts.guard);
+    out.expressions().begin(roots);
+    std::string holds = out.expressions().value(parts.guard);
+    // A value that wraps on its way is less in the end.
+    for (size_t k = 0; k < increasing.size(); ++k)
+      holds += cat(" && ", least[k], " <= ", out.expressions().value(increasing[k]));
+    text.line(cat(all, " = ", holds, ";"));
+  });
   return cat(all, " && ");
 }
 
@@ -146,7 +168,7 @@ void emit_side_by_side(const For &n, const SideBySideRange &range, CudaStatement
                        const std::function<void(const std::string &, const Stmt &)> &iteration) {
   CudaText &text = out.text();
   std::vector<Vector> vectors = vectors_of(n, out.names());
-  GuardedBody parts = guarded_body(n.body);
+  GuardedBody parts = vector_body(n);
   const std::string iterator = out.names().of(n.iter), group = out.names().fresh("group"),
                     first = out.names().fresh("first"), begin = out.names().fresh("begin"),
                     u = out.names().fresh("u");

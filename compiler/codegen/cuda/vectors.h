@@ -1,7 +1,7 @@
-// Emits several iterations of a grid loop for one thread. Those side by side load and store their elements at
-// once where memory allows it, and one by one elsewhere, if it is not aligned, then a block apart:
+// Emits several iterations of a grid or block loop for one thread. Those side by side load and store their
+// elements at once where memory allows it, and one by one elsewhere:
 //     if (aligned && j0 + 4 <= n) { a_4 = kw_ld(&a[j0]); for (u: 4) c_4.v[u] = a_4.v[u] + 1; kw_st(&c[j0],
-//     c_4); } else for (j = j0; j < min(n, j0 + 4); j++) c[j] = a[j] + 1;
+//     c_4); }
 // Those that are apart are written out where there are as many, so that all loads come first:
 //     if (j0 + 384 < n) for (u: 4) c[j0 + u * 128] = …; else for (j = j0; j < n; j += 128) c[j] = …;
 #pragma once
@@ -26,9 +26,9 @@ struct Several {
 };
 /// Emits the iterations of a thread that are side by side, as many as the loop's plan says and as there are.
 void emit_vector(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out);
-/// Emits whether the guard of a body holds for the last iteration, and thus for all, and returns "NAME && ";
-/// "" without a guard. `last` is the iterator's value.
-std::string guard_holds(const For &n, const std::string &last, CudaStatements &out);
+/// Emits whether the guard of a body holds for all iterations, and returns "NAME && "; "" without a guard.
+/// `first` and `last` are values of the iterator.
+std::string guard_holds(const For &n, const std::string &first, const std::string &last, CudaStatements &out);
 /// Returns how many groups of iterations a thread of a team executes at once: one where it also stores
 /// vectors, which take as many registers.
 int64_t groups_at_once(const For &n);
@@ -44,7 +44,7 @@ struct SideBySideRange {
 /// and the guard of the body holds. `iteration` emits a body for the iteration whose number it is given.
 void emit_side_by_side(const For &n, const SideBySideRange &range, CudaStatements &out,
                        const std::function<void(const std::string &, const Stmt &)> &iteration);
-/// Likewise those that are a block apart.
+/// Emits the iterations of a grid loop that one thread executes, a block apart from one another.
 void emit_unrolled(const For &n, const Several &mine, CudaStatements &out);
 
 }  // namespace kw

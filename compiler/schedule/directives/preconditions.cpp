@@ -222,7 +222,7 @@ class Preconditions {
     return has_known_size(nest_, d.inner) ? Inapplicable{} : here(no_known_size);
   }
   Inapplicable check(const Specialize &d) const {
-    if ((d.below < 1 && d.from < 1) || d.below > most_block || d.from > most_block)
+    if (d.below < 0 || d.from < 0 || (!d.below && !d.from) || d.below > most_block || d.from > most_block)
       return here("the size is too small or too large");
     if (d.from && !has_known_size(nest_, d.inner)) return here(no_known_size);
     return has_load(loop().lo) || has_load(loop().hi) ? here("its bounds are no sums of sizes")

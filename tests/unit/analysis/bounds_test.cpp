@@ -114,6 +114,10 @@ TEST(BoundText, conditions_read_as_in_the_source) {
   // the trip count of range(1, n)
   Expr trips = select(binary(BinOp::lt, const_int(1), n), sub(n, const_int(1)), const_int(0));
   EXPECT_EQ(condition_text(f, binary(BinOp::lt, trips, size), true), "a.shape[0] - 1 < 64");
+  EXPECT_EQ(condition_text(f, binary(BinOp::lt, const_int(-1), trips), true),
+            "((a.shape[0] - 1) if (1 < a.shape[0]) else 0) > -1");
+  EXPECT_EQ(condition_text(f, logic(true, unary(UnOp::logical_not, logic(true, few, many)), same), true),
+            "(a.shape[0] >= 64 or a.shape[1] < 64) and a.shape[0] == a.shape[1]");
   EXPECT_EQ(both(kw::ref(make_sym(SymKind::param, DType::b1, "deep"))), "deep; not deep");
 }
 

@@ -79,6 +79,26 @@ TEST(SideBySide, conditions) {
   EXPECT_EQ(accesses(block_loop("if a[i, k] < f32(1.0):\n  b[i, k] = f32(0.0)")), "a:0 load");
 }
 
+TEST(SideBySide, what_may_be_loaded_before_it_is_stored) {
+  EXPECT_EQ(accesses(block_loop("b[i, k] = b[i, k] if a[i, k] < f32(1.0) else f32(0.0)")),
+            "a:0 load, b:0 load store");
+  EXPECT_EQ(accesses(block_loop("if a[i, k] < f32(1.0):\n  row[0] = b[i, k]\nb[i, k] = f32(2.0)")),
+            "a:0 load, b:0 load store");
+  EXPECT_EQ(accesses(block_loop("b[i, k] = f32(2.0)\nif a[i, k] < f32(1.0):\n  row[0] = b[i, k]")),
+            "b:0 store, a:0 load");
+}
+
+TEST(SideBySide, grid_loops_have_no_guards_and_begin_at_vectors) {
+  auto grid = [](std::string_view lines) {
+    For n = block_loop(lines);
+    n.kind = ForKind::grid, n.how = {};
+    return accesses(n);
+  };
+  EXPECT_EQ(grid("b[i, k] = a[i, k]"), "a:0 load, b:0 store");
+  EXPECT_EQ(grid("if k < m:\n  b[i, k] = a[i, k]"), "");
+  EXPECT_EQ(grid("b[i, k + i] = a[i, k + n]"), "");
+}
+
 TEST(SideBySide, the_width_of_teams) {
   EXPECT_EQ(team_vector_width(block_loop("b[i, k] = a[i, k]")), 4);
   EXPECT_EQ(team_vector_width(block_loop("h[i, k] = h[i, k] + h[i, k]")), 8);
