@@ -26,6 +26,64 @@ std::vector<Vector> vectors_of(const For &n, CudaNames &names) {
   return out;
 }
 
+/// Groups of iterations of a thread, by their numbers: the first one's first, how many there are, and how far
+/// from one another; the value of the iterator for number 0, or "" for 0; the end of all, or "" if no group
+/// lies behind it.
+struct Groups {
+  std::string begin;
+  int64_t count, apart;
+  std::string lo, end;
+};
+
+/// Emits groups whose accesses are aligned: all loads, then the iterations and the stores of each. The stores
+/// of 16 bytes are no plain ones, which loads could move across.
+void emit_groups(const For &n, const Groups &groups, CudaStatements &out, const EmitIteration &iteration) {
+  CudaText &text = out.text();
+  std::vector<Vector> vectors = vectors_of(n, out.names());
+  GuardedBody parts = vector_body(n);
+  const std::string iterator = out.names().of(n.iter), group = out.names().fresh("group"),
+                    first = out.names().fresh("first"), u = out.names().fresh("u");
+  std::string value = groups.lo.empty() ? first : cat("(", groups.lo, " + ", first, ")");
+  auto at = [&](const std::string &place) { out.names().set(n.iter, place); };
+  auto element = [&](const Vector &v) { return cat(v.variable, "[", group, "]"); };
+  auto address = [&](const Vector &v) {
+    out.expressions().begin(v.access.index);
+    return cat("(", v.access.is_stored ? "" : "const ", v.type, " *)&",
+               out.expressions().place(v.access.buf, v.access.index));
+  };
+  auto each_group = [&](const std::function<void()> &body) {
+    text.line("#pragma unroll");
+    text.open(cat("for (i32 ", group, " = 0; ", group, " < ", groups.count, "; ", group, "++)"));
+    text.line(cat("const i64 ", first, " = ", groups.begin, " + ", group, " * ", groups.apart, ";"));
+    if (!groups.end.empty()) text.line(cat("if (", first, " >= ", groups.end, ") continue;"));
+    at(value);
+    for (const Stmt &s : parts.names) out.define(as<Let>(s)->sym, as<Let>(s)->value);
+    body();
+    at(iterator);
+    text.close();
+  };
+  for (const Vector &v : vectors) text.line(cat(v.type, " ", v.variable, "[", groups.count, "];"));
+  each_group([&] {
+    for (const Vector &v : vectors)
+      if (v.access.is_loaded) text.line(cat(element(v), " = kw_ld(", address(v), ");"));
+  });
+  each_group([&] {
+    at(iterator);
+    for (const Vector &v : vectors)
+      out.expressions().redirect(v.access.buf, v.access.index, cat(element(v), ".v[", u, "]"));
+    text.line("#pragma unroll");
+    text.open(cat("for (i32 ", u, " = 0; ", u, " < ", n.how.vector_width, "; ", u, "++)"));
+    iteration(cat(first, " + ", u), with_names(parts, parts.inner));
+    text.close();
+    for (const Vector &v : vectors) out.expressions().restore(v.access.buf.get());
+    at(value);
+    for (const Vector &v : vectors)
+      if (v.access.is_stored)
+        text.line(cat(v.access.buf->space == Space::stack ? "kw_st_shared(" : "kw_st(", address(v), ", ",
+                      element(v), ");"));
+  });
+}
+
 /// Emits the iterations of the block's threads one by one, as many for each as it has. The threads of a warp
 /// access memory side by side: where it is aligned, their vectors, of which only the last ones of a row are
 /// cut short; else elements.
@@ -72,47 +130,14 @@ std::string vectors_are_aligned(const For &n, CudaStatements &out) {
 
 void emit_vector(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
   CudaText &text = out.text();
-  const std::string &first = mine.first, &end = mine.end;
   int64_t width = n.how.vector_width, groups = std::max<int64_t>(n.how.unroll, 1),
           apart = width * mine.threads;
-  std::vector<Vector> vectors = vectors_of(n, out.names());
-  std::string iterator = out.names().of(n.iter), u = out.names().fresh("u"),
-              group = groups > 1 ? out.names().fresh("group") : "",
-              begin = groups > 1 ? cat(first, " + ", group, " * ", apart) : first;
-  auto element = [&](const Vector &v) { return groups > 1 ? cat(v.variable, "[", group, "]") : v.variable; };
-  auto address = [&](const Vector &v) {
-    out.names().set(n.iter, groups > 1 ? cat("(", begin, ")") : begin);
-    out.expressions().begin(v.access.index);
-    std::string at = out.expressions().place(v.access.buf, v.access.index);
-    out.names().set(n.iter, iterator);
-    return cat("(", v.access.is_stored ? "" : "const ", v.type, " *)&", at);
-  };
-  auto each_group = [&](const std::function<void()> &body) {
-    if (groups == 1) return body();
-    text.line("#pragma unroll");
-    text.open(cat("for (i32 ", group, " = 0; ", group, " < ", groups, "; ", group, "++)"));
-    body();
-    text.close();
-  };
-  text.open(cat("if (", aligned, " && ", first, " + ", (groups - 1) * apart + width, " <= ", end, ")"));
-  for (const Vector &v : vectors)
-    text.line(cat(v.type, " ", v.variable, groups > 1 ? cat("[", groups, "]") : "", ";"));
-  // All loads come first: the stores of 16 bytes are no plain ones, which loads could move across.
-  each_group([&] {
-    for (const Vector &v : vectors)
-      if (v.access.is_loaded) text.line(cat(element(v), " = kw_ld(", address(v), ");"));
-  });
-  each_group([&] {
-    text.line("#pragma unroll");
-    text.open(cat("for (i32 ", u, " = 0; ", u, " < ", width, "; ", u, "++)"));
-    text.line(cat("const i64 ", iterator, " = ", begin, " + ", u, ";"));
-    for (const Vector &v : vectors)
-      out.expressions().redirect(v.access.buf, v.access.index, cat(element(v), ".v[", u, "]"));
-    out.block(n.body);
-    for (const Vector &v : vectors) out.expressions().restore(v.access.buf.get());
-    text.close();
-    for (const Vector &v : vectors)
-      if (v.access.is_stored) text.line(cat("kw_st(", address(v), ", ", element(v), ");"));
+  text.open(
+      cat("if (", aligned, " && ", mine.first, " + ", (groups - 1) * apart + width, " <= ", mine.end, ")"));
+  std::string iterator = out.names().of(n.iter);
+  emit_groups(n, {mine.first, groups, apart, "", ""}, out, [&](const std::string &number, const Stmt &body) {
+    text.line(cat("const i64 ", iterator, " = ", number, ";"));
+    out.block(body);
   });
   text.otherwise();
   one_by_one(n, mine, aligned, out);
@@ -165,57 +190,15 @@ int64_t groups_at_once(const For &n) {
 }
 
 void emit_side_by_side(const For &n, const SideBySideRange &range, CudaStatements &out,
-                       const std::function<void(const std::string &, const Stmt &)> &iteration) {
+                       const EmitIteration &iteration) {
   CudaText &text = out.text();
-  std::vector<Vector> vectors = vectors_of(n, out.names());
-  GuardedBody parts = vector_body(n);
-  const std::string iterator = out.names().of(n.iter), group = out.names().fresh("group"),
-                    first = out.names().fresh("first"), begin = out.names().fresh("begin"),
-                    u = out.names().fresh("u");
-  int64_t width = n.how.vector_width, groups = groups_at_once(n);
-  int64_t apart = width * range.threads;
-  auto at = [&](const std::string &value) { out.names().set(n.iter, value); };
-  std::string value = range.lo.empty() ? first : cat("(", range.lo, " + ", first, ")");
-  auto each_group = [&](const std::function<void()> &body) {
-    text.line("#pragma unroll");
-    text.open(cat("for (i32 ", group, " = 0; ", group, " < ", groups, "; ", group, "++)"));
-    text.line(cat("const i64 ", first, " = ", begin, " + ", group, " * ", apart, ";"));
-    if (!range.is_whole && groups > 1) text.line(cat("if (", first, " >= ", range.end, ") continue;"));
-    at(value);
-    for (const Stmt &s : parts.names) out.define(as<Let>(s)->sym, as<Let>(s)->value);
-    body();
-    at(iterator);
-    text.close();
-  };
-  auto address = [&](const Vector &v) {
-    out.expressions().begin(v.access.index);
-    return cat("(", v.access.is_stored ? "" : "const ", v.type, " *)&",
-               out.expressions().place(v.access.buf, v.access.index));
-  };
+  int64_t groups = groups_at_once(n), apart = n.how.vector_width * range.threads;
+  std::string begin = out.names().fresh("begin");
   text.line("#pragma unroll 1");
   text.open(cat("for (i64 ", begin, " = ", range.first, "; ", begin, " < ", range.end, "; ", begin,
                 " += ", apart * groups, ")"));
-  // All loads come first: the stores of 16 bytes are no plain ones, which loads could move across.
-  for (const Vector &v : vectors) text.line(cat(v.type, " ", v.variable, "[", groups, "];"));
-  each_group([&] {
-    for (const Vector &v : vectors)
-      if (v.access.is_loaded) text.line(cat(v.variable, "[", group, "] = kw_ld(", address(v), ");"));
-  });
-  each_group([&] {
-    at(iterator);
-    for (const Vector &v : vectors)
-      out.expressions().redirect(v.access.buf, v.access.index, cat(v.variable, "[", group, "].v[", u, "]"));
-    text.line("#pragma unroll");
-    text.open(cat("for (i32 ", u, " = 0; ", u, " < ", width, "; ", u, "++)"));
-    iteration(cat(first, " + ", u), with_names(parts, parts.inner));
-    text.close();
-    for (const Vector &v : vectors) out.expressions().restore(v.access.buf.get());
-    at(value);
-    for (const Vector &v : vectors)
-      if (v.access.is_stored)
-        text.line(cat(v.access.buf->space == Space::stack ? "kw_st_shared(" : "kw_st(", address(v), ", ",
-                      v.variable, "[", group, "]);"));
-  });
+  bool is_cut = !range.is_whole && groups > 1;
+  emit_groups(n, {begin, groups, apart, range.lo, is_cut ? range.end : ""}, out, iteration);
   text.close();
 }
 

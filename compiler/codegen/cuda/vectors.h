@@ -40,10 +40,12 @@ struct SideBySideRange {
   int64_t threads = 0;
   bool is_whole = false;
 };
+/// Emits a body for the iteration of the number.
+using EmitIteration = std::function<void(const std::string &number, const Stmt &body)>;
 /// Emits the iterations of a block loop that each thread executes side by side, where accesses are aligned
-/// and the guard of the body holds. `iteration` emits a body for the iteration whose number it is given.
+/// and the guard of the body holds.
 void emit_side_by_side(const For &n, const SideBySideRange &range, CudaStatements &out,
-                       const std::function<void(const std::string &, const Stmt &)> &iteration);
+                       const EmitIteration &iteration);
 /// Emits the iterations of a grid loop that one thread executes, a block apart from one another.
 void emit_unrolled(const For &n, const Several &mine, CudaStatements &out);
 
