@@ -66,7 +66,7 @@ class Tensor(_core.Tensor):
             adopted = _core.Tensor._adopted(array)
             array = array if adopted is None else adopted
         is_tensor = isinstance(array, _core.Tensor)
-        where = device or (array.device if is_tensor else "cpu")
+        where = device if device is not None else array.device if is_tensor else "cpu"
         if is_tensor and dtype is None and array.device != "cpu":
             return cls._as_class(array._to(*place(where)))
         made = _core.Tensor.__new__(cls, np.asarray(array.numpy() if is_tensor else array, dtype))

@@ -28,12 +28,19 @@ struct Invocation {
   Device device{};  ///< of all data
 
   // found by check_written
-  bool overlaps = false;     ///< a written array shares memory with another
+  bool overlaps = false;     ///< a written array shares memory with another, or as below
   bool same_views = false;   ///< a written array is the same view as an argument
   uint32_t temporaries = 0;  ///< bit set of outputs computed in new memory and then copied to the given array
   /// Valid if `same_views`. `alias`: the first argument that is the same view, or the argument's own index.
   /// `out_alias`: an argument that is the same view as the given output, or UINT8_MAX.
   uint8_t alias[max_args], out_alias[max_outputs];
+
+  /// Lets the body `overlapping` run, which the host does, if an array on a GPU begins between two items:
+  /// code of a GPU cannot load these.
+  void add_address(const ArrayView &a) {
+    overlaps |=
+        device.kind != DeviceKind::cpu && reinterpret_cast<uintptr_t>(a.data) % item_size(a.dtype) != 0;
+  }
 
   /// Adds an array of this class.
   void add(const ArrayView &a, StrideClass c) {

@@ -16,7 +16,7 @@ namespace {
 
 void add_operand(Invocation &call, const Operand &o) {
   if (const auto *t = std::get_if<Tensor>(&o))
-    return call.device = t->device(), call.add(t->array(), t->stride_class());
+    return call.device = t->device(), call.add_address(t->array()), call.add(t->array(), t->stride_class());
   if (const auto *truth = std::get_if<bool>(&o))
     return call.add_number(ArgKind::weak_scalar, DType::b1, *truth);
   if (const auto *i = std::get_if<int64_t>(&o))
@@ -149,7 +149,7 @@ std::vector<Tensor> LoopKernel::operator()(std::span<const Operand> operands,
   try {
     return run(operands, outputs);
   } catch (ResolvedError &e) {
-    e.path = source_.path;
+    if (e.places.empty()) e.path = source_.path;  // else a fault of an earlier call
     throw;
   }
 }

@@ -503,3 +503,26 @@ def test_pytorch_is_asked_for_memory_that_it_keeps() -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "[6] 6" and lines[2:] == ["[6, 0]"], done.stdout + done.stderr
     assert lines[1].startswith("device 0 has no 7.0 MB left: ")
+
+
+def test_a_late_fault_in_an_operator_that_is_compiled(device: Device) -> None:
+    """The operator's own source is not what the fault is in."""
+    gather = kw.kernel(
+        "def gather(a, at):\n    y = output_tensor(at.shape, a.dtype)\n    for i in range(at.shape[0]):\n"
+        "        y[i] = a[at[i]]\n    return y\n"
+    )
+    a, at = kw.Tensor(np.ones(3, np.float16), device="cuda"), kw.Tensor(np.array([5]), device="cuda")
+    gather(a, at)
+    with pytest.raises(kw.KernelIndexError) as caught:
+        for _ in range(3):
+            kw.ops.erf(a)
+        kw.cuda.synchronize()
+    assert "runtime/ops" not in str(caught.value) and ":4:18: error[E303]: index 5" in str(caught.value)
+
+
+def test_devices_are_named_by_words(device: Device) -> None:
+    for name in (0, "", "gpu"):
+        with pytest.raises(
+            ValueError, match=r"there is no device .*; devices are 'cpu', 'cuda' and 'cuda:N'"
+        ):
+            kw.Tensor(np.ones(3), device=name)

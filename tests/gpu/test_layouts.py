@@ -118,3 +118,20 @@ def test_each_layout(function: Callable[..., Any], layout: str, device: Device) 
     owner = kw.Tensor(base, device="cuda")
     found = kernel(View(owner, view, base.ctypes.data))
     assert bits(found) == bits(kernel(view))
+
+
+@pytest.mark.parametrize("offset", [1, 2, 3, 4])
+def test_arrays_that_begin_between_two_items(offset: int, device: Device) -> None:
+    """The host runs on copies: a GPU cannot load such an item."""
+    kernel = kw.kernel(
+        "def f(a, b):\n    for i in range(a.shape[0]):\n        b[i] = a[i] * 2\n    return b\n"
+    )
+    data = np.random.default_rng(offset).standard_normal(100).astype(np.float32).view(np.uint8)
+    owner, written = kw.Tensor(data, device="cuda"), kw.Tensor(np.zeros(400, np.uint8), device="cuda")
+    start = data.__array_interface__["data"][0]
+    items = data[offset : offset + 240].view(np.float32)
+    kernel(View(owner, items, start), View(written, items, start))
+    expected = kernel(items.copy(), np.zeros(60, np.float32))
+    assert written.numpy()[offset : offset + 240].tobytes() == bits(expected)
+    added = kw.ops.add(kw.Tensor(View(owner, items, start)), kw.Tensor(View(owner, items, start)))
+    assert bits(added) == bits(expected)

@@ -105,7 +105,7 @@ bool read_device_arguments(const KernelState &k, Device device, CallFrame &f, De
     Tensor &t = arguments.tensors[i];
     if (!read_array(k, i, device, f, t)) return false;
     if (t)
-      f.add(t.array(), t.stride_class());
+      f.add_address(t.array()), f.add(t.array(), t.stride_class());
     else if (!read_number(k, i, f))
       return false;
   }
@@ -123,6 +123,7 @@ bool read_device_arguments(const KernelState &k, Device device, CallFrame &f, De
       arguments.given[i] = *t;
     }
     outputs.push_back(arguments.given[i] ? arguments.given[i].array() : ArrayView{});
+    if (f.given[i]) f.add_address(arguments.given[i].array());
   }
   f.add_outputs(outputs);
   f.add_device_word();

@@ -143,7 +143,7 @@ void raise_current() noexcept {
     raise_op_error(e);
   } catch (const ResolvedError &e) {
     // the text was given in C++, so its lines count from 1
-    raise_errors(e.errors, {e.path, 1, {}});
+    raise_resolved(e, {e.path, 1, {}});
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
   } catch (const std::exception &e) {
