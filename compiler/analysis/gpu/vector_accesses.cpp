@@ -41,19 +41,17 @@ class AccessFinder {
         [&](const Alloc &a, const Stmt &) { refused_.insert(a.buf.get()); });
   }
 
-  std::vector<VectorAccess> run() {
-    if (!values_.is_decided_by_last(parts_.guard)) return {};
+  VectorLoop run() {
+    if (!values_.is_decided_by_last(parts_.guard)) return {std::move(parts_), {}};
     for_each_in_block(parts_.inner, [&](const Stmt &s) {
       for_each_expression(s, [&](const Expr &e) {
-        for_each_certain_load(e, [&](const Load &l) {
-          VectorAccess &a = note(l.buf, l.index);
-          a.is_loaded = a.is_loaded || !a.is_stored;
-        });
+        for_each_certain_load(e, [&](const Load &l) { note(l.buf, l.index).is_loaded = true; });
       });
       if (const Store *store = as<Store>(s)) note(store->buf, store->index).is_stored = true;
     });
     // An element that is surely stored exists: what may be loaded before comes with the others.
-    for (VectorAccess &a : found_) a.is_loaded = a.is_loaded || (a.is_stored && may_load_before_store(a));
+    for (VectorAccess &a : found_)
+      if (a.is_stored) a.is_loaded = may_load_before_store(a);
     // What is accessed elsewhere, under a condition or in a loop, is not among these.
     walk(n_.body, [&](const Store &s, const Stmt &) {
       stored_.insert(s.buf.get());
@@ -63,10 +61,8 @@ class AccessFinder {
     for_each_evaluated(n_.body, [&](const Expr &e) {
       walk(e, [&](const Load &l, const Expr &) { refuse_others(l.buf, l.index); });
     });
-    std::vector<VectorAccess> out;
-    for (VectorAccess &a : found_)
-      if (!refused_.count(a.buf.get()) && fits(a)) out.push_back(std::move(a));
-    return out;
+    std::erase_if(found_, [&](VectorAccess &a) { return refused_.count(a.buf.get()) || !fits(a); });
+    return {std::move(parts_), std::move(found_)};
   }
 
  private:
@@ -137,11 +133,11 @@ class AccessFinder {
 
 /// Returns whether an access that is not among `vectors` moves with the iterator. Threads that are apart
 /// access different banks of a tile, whose rows are padded.
-bool moves_otherwise(const For &n, const std::vector<VectorAccess> &vectors) {
-  SideBySide values(n, 1, vector_body(n).names);
+bool moves_otherwise(const For &n, const VectorLoop &vectors) {
+  SideBySide values(n, 1, vectors.parts.names);
   bool found = false;
   auto look = [&](const Buf &b, const std::vector<Expr> &index) {
-    for (const VectorAccess &a : vectors)
+    for (const VectorAccess &a : vectors.accesses)
       if (a.buf == b && equal(a.index, index)) return;
     bool is_tile = is_of_team(n, *b) && b->rank() > 1;
     found = found || (!is_tile && values.moves(index));
@@ -156,10 +152,10 @@ bool moves_otherwise(const For &n, const std::vector<VectorAccess> &vectors) {
 /// Returns the iterations whose widest elements fill 16 bytes; 1 if they would do harm.
 int64_t widest_of(const For &n, bool stores_only) {
   for (int64_t width = widest; width > 1; width /= 2) {
-    std::vector<VectorAccess> vectors = vector_accesses(n, width);
+    VectorLoop vectors = vector_loop(n, width);
     int64_t size = 0;
     bool is_worth_it = false;
-    for (const VectorAccess &a : vectors) {
+    for (const VectorAccess &a : vectors.accesses) {
       size = std::max(size, static_cast<int64_t>(item_size(a.buf->dtype)));
       is_worth_it = is_worth_it || a.is_stored || !stores_only;
     }
@@ -218,9 +214,7 @@ uint32_t team_unroll(const For &n) {
                                                                            : functions_at_once;
 }
 
-std::vector<VectorAccess> vector_accesses(const For &n, int64_t width) {
-  return AccessFinder(n, width).run();
-}
+VectorLoop vector_loop(const For &n, int64_t width) { return AccessFinder(n, width).run(); }
 
 int64_t vector_width_on_gpu(const For &n) {
   bool fits = n.step == 1 && as_int(n.lo) == 0 && is_short_on_gpu(n);

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "analysis/gpu/side_by_side.h"
 #include "ir/node.h"
 
 namespace kw {
@@ -18,10 +19,16 @@ struct VectorAccess {
   bool is_stored = false;
 };
 
-/// Returns the accesses that every iteration executes where its guard holds, whose last subscript goes up by
-/// one and whose others do not change over `width` iterations; in a flat loop those to its element. A buffer
-/// that the loop stores to and accesses in other forms is left out.
-std::vector<VectorAccess> vector_accesses(const For &n, int64_t width);
+/// A loop of which a thread executes several iterations side by side.
+struct VectorLoop {
+  GuardedBody parts;
+  std::vector<VectorAccess> accesses;
+};
+/// Returns the parts of the body, and the accesses that every iteration executes where its guard holds, whose
+/// last subscript goes up by one and whose others do not change over `width` iterations; in a flat loop those
+/// to its element. A buffer that the loop stores to and accesses in other forms is left out. Whether the
+/// guard holds and each base is a multiple is left to test.
+VectorLoop vector_loop(const For &n, int64_t width);
 
 /// Returns the iterations whose elements fill 16 bytes, the widest access of a thread; 1 if the loop is not
 /// worth it: it accesses nothing in rows (a grid loop: stores), its body is long, or threads would spread

@@ -249,10 +249,11 @@ class KernelEmitter {
         text_.line(cat("const i64 ", number_of_team_, " = kw_thread / ", team_.threads, ";"));
     }
     std::string aligned;
+    VectorLoop vectors;
     if (several_.side_by_side > 1) {
-      aligned = names_.fresh("aligned");
-      text_.line(
-          cat("const bool ", aligned, " = ", vectors_are_aligned(*grid_.back().loop, statements_), ";"));
+      const For &n = *grid_.back().loop;
+      aligned = names_.fresh("aligned"), vectors = vector_loop(n, n.how.vector_width);
+      text_.line(cat("const bool ", aligned, " = ", vectors_are_aligned(n, vectors, statements_), ";"));
     }
     if (grid_.size() == 1 && grid_[0].loop->how.flatten) expressions_.set_flat(grid_[0].loop->iter);
     Stmt body = s_.body;
@@ -268,7 +269,7 @@ class KernelEmitter {
     else if (!number_.empty())
       team_.number = number_;
     if (several_.side_by_side > 1)
-      emit_vector(*grid_.back().loop, mine_, aligned, statements_);
+      emit_vector(*grid_.back().loop, vectors, mine_, aligned, statements_);
     else if (several_.apart > 1)
       emit_unrolled(*grid_.back().loop, mine_, statements_);
     else

@@ -169,11 +169,12 @@ class BlockLoop {
   /// side by side; and those behind the last vector. So the numbers of a thread's iterations go up: a
   /// selection takes the first of equal values.
   void vectors() {
-    int64_t width = n_.how.vector_width, groups = groups_at_once(n_);
+    VectorLoop loop = vector_loop(n_, n_.how.vector_width);
+    int64_t width = n_.how.vector_width, groups = groups_at_once(n_, loop), apart = width * team_.threads;
     std::string head, whole = names_.fresh("whole"), behind_head;
     std::string last = cat("(", lo_, lo_.empty() ? "" : " + ", trips_, " - 1)");
-    std::string fits =
-        cat(guard_holds(n_, lo_.empty() ? "0" : lo_, last, out_), vectors_are_aligned(n_, out_));
+    std::string fits = cat(guard_holds(n_, loop.parts, lo_.empty() ? "0" : lo_, last, out_),
+                           vectors_are_aligned(n_, loop, out_));
     if (counts_itself_) {
       text_.line(cat("const i64 ", whole, " = ", fits, " ? ", trips_, " & -", width, " : 0;"));
     } else {
@@ -183,14 +184,19 @@ class BlockLoop {
       text_.line(cat("const i64 ", whole, " = (", trips_, " - ", head, ") & -", width, ";"));
       one_by_one(groups, "", head);
     }
+    // Where every thread has as many groups as are written out, none lies behind the end.
     auto trips = as_int(trips_of(n_));
-    bool is_whole = counts_itself_ && trips && *trips % (width * team_.threads * groups) == 0;
-    SideBySideRange range{cat(behind_head, width, " * ", team_.thread), cat(behind_head, whole), lo_,
-                          team_.threads, is_whole};
-    emit_side_by_side(n_, range, out_, [&](const std::string &number, const Stmt &body) {
-      text_.line(cat("const i64 ", k_, " = ", number, ";"));
-      iteration("", body);
-    });
+    bool is_whole = groups == 1 || (counts_itself_ && trips && *trips % (apart * groups) == 0);
+    std::string begin = names_.fresh("begin"), end = cat(behind_head, whole);
+    text_.line("#pragma unroll 1");
+    text_.open(cat("for (i64 ", begin, " = ", behind_head, width, " * ", team_.thread, "; ", begin, " < ",
+                   end, "; ", begin, " += ", apart * groups, ")"));
+    emit_groups(n_, loop, {begin, groups, apart, lo_, is_whole ? "" : end}, out_,
+                [&](const std::string &number, const Stmt &body) {
+                  text_.line(cat("const i64 ", k_, " = ", number, ";"));
+                  iteration("", body);
+                });
+    text_.close();
     one_by_one(counts_itself_ ? groups : 1, cat(behind_head, whole, " + "), trips_);
   }
   void one_by_one(int64_t copies, const std::string &begin, const std::string &end) {

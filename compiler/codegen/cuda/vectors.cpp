@@ -16,31 +16,64 @@ struct Vector {
   std::string type, variable;
 };
 
-std::vector<Vector> vectors_of(const For &n, CudaNames &names) {
+std::vector<Vector> vectors_of(const VectorLoop &loop, uint32_t width, CudaNames &names) {
   std::vector<Vector> out;
-  for (VectorAccess &a : vector_accesses(n, n.how.vector_width)) {
-    std::string type = cat("kw_vec<", cuda_memory_type(a.buf->dtype), ", ", n.how.vector_width, ">");
-    std::string variable = names.fresh(cat(a.buf->sym->name, "_", n.how.vector_width));
-    out.push_back({std::move(a), std::move(type), std::move(variable)});
+  for (const VectorAccess &a : loop.accesses) {
+    std::string type = cat("kw_vec<", cuda_memory_type(a.buf->dtype), ", ", width, ">");
+    std::string variable = names.fresh(cat(a.buf->sym->name, "_", width));
+    out.push_back({a, std::move(type), std::move(variable)});
   }
   return out;
 }
 
-/// Groups of iterations of a thread, by their numbers: the first one's first, how many there are, and how far
-/// from one another; the value of the iterator for number 0, or "" for 0; the end of all, or "" if no group
-/// lies behind it.
-struct Groups {
-  std::string begin;
-  int64_t count, apart;
-  std::string lo, end;
-};
-
-/// Emits groups whose accesses are aligned: all loads, then the iterations and the stores of each. The stores
-/// of 16 bytes are no plain ones, which loads could move across.
-void emit_groups(const For &n, const Groups &groups, CudaStatements &out, const EmitIteration &iteration) {
+/// Emits the iterations of the block's threads one by one, as many for each as it has. The threads of a warp
+/// access memory side by side: where it is aligned, their vectors, of which only the last ones of a row are
+/// cut short; else elements.
+void one_by_one(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
   CudaText &text = out.text();
-  std::vector<Vector> vectors = vectors_of(n, out.names());
-  GuardedBody parts = vector_body(n);
+  int64_t width = n.how.vector_width, groups = std::max<int64_t>(n.how.unroll, 1),
+          apart = width * mine.threads;
+  std::string e = out.names().fresh("e"), iterator = out.names().of(n.iter), begin = mine.first;
+  std::string in_vectors = groups > 1 ? cat(e, " / ", width, " * ", apart, " + ", e, " % ", width) : e;
+  text.line("#pragma unroll 1");
+  text.open(cat("for (i32 ", e, " = 0; ", e, " < ", width * groups, "; ", e, "++)"));
+  text.line(cat("const i64 ", iterator, " = ", aligned, " ? ", begin, " + ", in_vectors, " : ", begin,
+                " - kw_thread * ", width - 1, " + ", e, " * ", mine.threads, ";"));
+  text.line(cat("if (", iterator, " >= ", mine.end, ") break;"));
+  out.block(n.body);
+  text.close();
+}
+
+}  // namespace
+
+std::string vectors_are_aligned(const For &n, const VectorLoop &loop, CudaStatements &out) {
+  std::vector<std::string> conditions;
+  auto is_multiple = [&](const Expr &size) {
+    out.expressions().begin({size});
+    std::string text = out.expressions().subscript(size);
+    text = cat(as<Ref>(size) || as<Const>(size) ? text : cat("(", text, ")"), " % ", n.how.vector_width,
+               " == 0");
+    if (std::find(conditions.begin(), conditions.end(), text) == conditions.end()) conditions.push_back(text);
+  };
+  for (const VectorAccess &a : loop.accesses) {
+    size_t bytes = n.how.vector_width * item_size(a.buf->dtype);
+    if (a.base && !as_int(a.base)) is_multiple(a.base);
+    if (a.buf->space == Space::stack) continue;  // its rows begin with a vector
+    conditions.push_back(cat("(u64)", out.names().of(a.buf->sym), " % ", bytes, " == 0"));
+    if (n.how.flatten) continue;
+    // Each row begins a multiple of the vectors behind the first one.
+    if (a.buf->rank() > 1 && a.buf->strides.empty()) is_multiple(a.buf->extents.back());
+    for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) is_multiple(a.buf->strides[d]);
+  }
+  if (conditions.empty()) return loop.accesses.empty() ? "false" : "true";
+  return join_text(conditions, " && ");
+}
+
+void emit_groups(const For &n, const VectorLoop &loop, const Groups &groups, CudaStatements &out,
+                 const EmitIteration &iteration) {
+  CudaText &text = out.text();
+  std::vector<Vector> vectors = vectors_of(loop, n.how.vector_width, out.names());
+  const GuardedBody &parts = loop.parts;
   const std::string iterator = out.names().of(n.iter), group = out.names().fresh("group"),
                     first = out.names().fresh("first"), u = out.names().fresh("u");
   std::string value = groups.lo.empty() ? first : cat("(", groups.lo, " + ", first, ")");
@@ -84,69 +117,26 @@ void emit_groups(const For &n, const Groups &groups, CudaStatements &out, const 
   });
 }
 
-/// Emits the iterations of the block's threads one by one, as many for each as it has. The threads of a warp
-/// access memory side by side: where it is aligned, their vectors, of which only the last ones of a row are
-/// cut short; else elements.
-void one_by_one(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
-  CudaText &text = out.text();
-  int64_t width = n.how.vector_width, groups = std::max<int64_t>(n.how.unroll, 1),
-          apart = width * mine.threads;
-  std::string e = out.names().fresh("e"), iterator = out.names().of(n.iter), begin = mine.first;
-  std::string in_vectors = groups > 1 ? cat(e, " / ", width, " * ", apart, " + ", e, " % ", width) : e;
-  text.line("#pragma unroll 1");
-  text.open(cat("for (i32 ", e, " = 0; ", e, " < ", width * groups, "; ", e, "++)"));
-  text.line(cat("const i64 ", iterator, " = ", aligned, " ? ", begin, " + ", in_vectors, " : ", begin,
-                " - kw_thread * ", width - 1, " + ", e, " * ", mine.threads, ";"));
-  text.line(cat("if (", iterator, " >= ", mine.end, ") break;"));
-  out.block(n.body);
-  text.close();
-}
-
-}  // namespace
-
-std::string vectors_are_aligned(const For &n, CudaStatements &out) {
-  std::vector<std::string> conditions;
-  auto is_multiple = [&](const Expr &size) {
-    out.expressions().begin({size});
-    std::string text = out.expressions().subscript(size);
-    text = cat(as<Ref>(size) || as<Const>(size) ? text : cat("(", text, ")"), " % ", n.how.vector_width,
-               " == 0");
-    if (std::find(conditions.begin(), conditions.end(), text) == conditions.end()) conditions.push_back(text);
-  };
-  std::vector<VectorAccess> accesses = vector_accesses(n, n.how.vector_width);
-  for (const VectorAccess &a : accesses) {
-    size_t bytes = n.how.vector_width * item_size(a.buf->dtype);
-    if (a.base && !as_int(a.base)) is_multiple(a.base);
-    if (a.buf->space == Space::stack) continue;  // its rows begin with a vector
-    conditions.push_back(cat("(u64)", out.names().of(a.buf->sym), " % ", bytes, " == 0"));
-    if (n.how.flatten) continue;
-    // Each row begins a multiple of the vectors behind the first one.
-    if (a.buf->rank() > 1 && a.buf->strides.empty()) is_multiple(a.buf->extents.back());
-    for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) is_multiple(a.buf->strides[d]);
-  }
-  if (conditions.empty()) return accesses.empty() ? "false" : "true";
-  return join_text(conditions, " && ");
-}
-
-void emit_vector(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
+void emit_vector(const For &n, const VectorLoop &loop, const Several &mine, const std::string &aligned,
+                 CudaStatements &out) {
   CudaText &text = out.text();
   int64_t width = n.how.vector_width, groups = std::max<int64_t>(n.how.unroll, 1),
           apart = width * mine.threads;
   text.open(
       cat("if (", aligned, " && ", mine.first, " + ", (groups - 1) * apart + width, " <= ", mine.end, ")"));
   std::string iterator = out.names().of(n.iter);
-  emit_groups(n, {mine.first, groups, apart, "", ""}, out, [&](const std::string &number, const Stmt &body) {
-    text.line(cat("const i64 ", iterator, " = ", number, ";"));
-    out.block(body);
-  });
+  emit_groups(n, loop, {mine.first, groups, apart, "", ""}, out,
+              [&](const std::string &number, const Stmt &body) {
+                text.line(cat("const i64 ", iterator, " = ", number, ";"));
+                out.block(body);
+              });
   text.otherwise();
   one_by_one(n, mine, aligned, out);
   text.close();
 }
 
-std::string guard_holds(const For &n, const std::string &first, const std::string &last,
-                        CudaStatements &out) {
-  GuardedBody parts = vector_body(n);
+std::string guard_holds(const For &n, const GuardedBody &parts, const std::string &first,
+                        const std::string &last, CudaStatements &out) {
   if (!parts.guard) return "";
   CudaText &text = out.text();
   std::vector<Expr> increasing = SideBySide(n, 1, parts.names).increasing_values(parts.guard);
@@ -182,24 +172,10 @@ std::string guard_holds(const For &n, const std::string &first, const std::strin
   return cat(all, " && ");
 }
 
-int64_t groups_at_once(const For &n) {
-  std::vector<VectorAccess> accesses = vector_accesses(n, n.how.vector_width);
-  bool stores =
-      std::any_of(accesses.begin(), accesses.end(), [](const VectorAccess &a) { return a.is_stored; });
+int64_t groups_at_once(const For &n, const VectorLoop &loop) {
+  bool stores = std::any_of(loop.accesses.begin(), loop.accesses.end(),
+                            [](const VectorAccess &a) { return a.is_stored; });
   return stores ? 1 : std::max<int64_t>(n.how.unroll / 2, 1);
-}
-
-void emit_side_by_side(const For &n, const SideBySideRange &range, CudaStatements &out,
-                       const EmitIteration &iteration) {
-  CudaText &text = out.text();
-  int64_t groups = groups_at_once(n), apart = n.how.vector_width * range.threads;
-  std::string begin = out.names().fresh("begin");
-  text.line("#pragma unroll 1");
-  text.open(cat("for (i64 ", begin, " = ", range.first, "; ", begin, " < ", range.end, "; ", begin,
-                " += ", apart * groups, ")"));
-  bool is_cut = !range.is_whole && groups > 1;
-  emit_groups(n, {begin, groups, apart, range.lo, is_cut ? range.end : ""}, out, iteration);
-  text.close();
 }
 
 void emit_unrolled(const For &n, const Several &mine, CudaStatements &out) {

@@ -96,7 +96,7 @@ struct Several {
 int64_t vectors_of_thread(const For &n, int64_t vector) {
   constexpr int64_t loads_under_way = 4;
   constexpr uint32_t few_operations = 4, some_operations = 12;  // of which there are as many copies
-  std::vector<VectorAccess> all = vector_accesses(n, vector);
+  std::vector<VectorAccess> all = vector_loop(n, vector).accesses;
   auto loads = std::count_if(all.begin(), all.end(), [](const VectorAccess &a) { return a.is_loaded; });
   uint32_t operations = operations_on_gpu(n);
   if (operations > some_operations || loads > 2) return 1;

@@ -34,7 +34,7 @@ For block_loop(std::string_view lines, std::string_view lo = "0", std::string_vi
 /// Returns "BUFFER:BASE" for each access of a loop by 4.
 std::string accesses(const For &n) {
   std::vector<std::string> out;
-  for (const VectorAccess &a : vector_accesses(n, 4)) {
+  for (const VectorAccess &a : vector_loop(n, 4).accesses) {
     auto base = as_int(a.base);
     out.push_back(cat(a.buf->sym->name, ":", base ? cat(*base) : "x", a.is_loaded ? " load" : "",
                       a.is_stored ? " store" : ""));
