@@ -70,19 +70,20 @@ std::string bound_text(const Func &f, const Expr &e) {
   return form ? affine_text(f, *form) : expr_text(f, e);
 }
 
+/// Returns whether a condition, or its negation, is written with an `or` outside.
+static bool is_either(const Expr &e, bool holds) {
+  if (const Unary *n = as<Unary>(e); n && n->op == UnOp::logical_not) return is_either(n->a, !holds);
+  const Logic *n = as<Logic>(e);
+  return n && n->is_and != holds;
+}
+
 std::string condition_text(const Func &f, const Expr &e, bool holds) {
   if (const Unary *n = as<Unary>(e); n && n->op == UnOp::logical_not) return condition_text(f, n->a, !holds);
   if (const Logic *n = as<Logic>(e)) {
     bool joins = n->is_and == holds;
-    auto part = [&](Expr x) {
-      bool same = holds;
-      for (const Unary *u = as<Unary>(x); u && u->op == UnOp::logical_not; u = as<Unary>(x)) {
-        same = !same;
-        x = u->a;
-      }
-      const Logic *inner = as<Logic>(x);
-      std::string text = condition_text(f, x, same);
-      return joins && inner && inner->is_and != same ? cat("(", text, ")") : text;
+    auto part = [&](const Expr &x) {
+      std::string text = condition_text(f, x, holds);
+      return joins && is_either(x, holds) ? cat("(", text, ")") : text;
     };
     return cat(part(n->a), joins ? " and " : " or ", part(n->b));
   }

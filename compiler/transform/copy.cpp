@@ -1,6 +1,7 @@
 // Renames everything that a tree binds, then rewrites the tree once.
 #include "transform/copy.h"
 
+#include "ir/build.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
@@ -128,6 +129,14 @@ Stmt copy_of(const Stmt &root, Substitution with) {
     with.buffers[n.buf.get()] = std::make_shared<const BufNode>(std::move(node));
   });
   return Substituter(with, true).run(root);
+}
+
+Stmt with_cell(const Let &n, const Loc &loc, const std::function<Stmt(const Stmt &)> &rest) {
+  Buf cell = make_buf(make_sym(SymKind::buffer, n.sym->dtype, n.sym->name, n.sym->loc), {}, Space::registers);
+  Substitution with;
+  with.values[n.sym.get()] = load(cell, {}, n.sym->loc);
+  Stmt body = rest(substituted(n.body, with));
+  return alloc(cell, Fill::none, seq({store(cell, {}, n.value, loc), std::move(body)}), loc);
 }
 
 }  // namespace kw

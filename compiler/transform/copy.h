@@ -2,6 +2,7 @@
 // and substitutes free symbols. The copy keeps the Locs. Decides nothing about where a copy goes.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 
 #include "ir/node.h"
@@ -23,5 +24,9 @@ Stmt copy_of(const Stmt &root, Substitution with = {});
 /// Returns the tree with free symbols replaced. It keeps its bound symbols, so it must replace `root`.
 Stmt substituted(const Stmt &root, const Substitution &with);
 Expr substituted(const Expr &e, const Substitution &with);
+
+/// Returns a name as a cell, and its body as `rest` makes it of one that loads the cell:
+///     v = x[i]; y[i] = v   →   v[] = x[i]; y[i] = v[]
+Stmt with_cell(const Let &n, const Loc &loc, const std::function<Stmt(const Stmt &)> &rest);
 
 }  // namespace kw

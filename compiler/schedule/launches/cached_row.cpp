@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/nest.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -16,6 +15,7 @@
 #include "ir/walk.h"
 #include "schedule/launches/linear_grid.h"
 #include "schedule/launches/row_accesses.h"
+#include "schedule/launches/staging.h"
 #include "schedule/tree/condition_parts.h"
 #include "schedule/tree/statement_list.h"
 #include "transform/copy.h"
@@ -145,8 +145,8 @@ std::optional<Halves> cut(const For &n, const CachedRow &row, const Load &term) 
 std::optional<CachedRow> cacheable_row(const For &grid, const Buf &buf) {
   CachedRow out{buf, {}, nullptr, false, 0};
   std::vector<Expr> place;
-  bool fits = grid.kind == ForKind::grid && buf->rank() > 0, is_read = false;
-  if (!fits) return {};
+  if (grid.kind != ForKind::grid || buf->rank() == 0) return {};
+  bool fits = true, is_read = false;
   const For &teams = *grid_nest(grid).back();
   for_each_in_block(teams.body, [&](const Stmt &s) {
     const For *n = as<For>(s);
@@ -209,9 +209,7 @@ Stmt with_cached_row(const Stmt &region, const Stmt &at, const CachedRow &row) {
     if (!halves) return kept_in(n.body);
     // Without the sums, threads may execute several terms side by side.
     For terms = *as<For>(kept_in(halves->terms));
-    if (int64_t vector = team_vector_width(terms); vector > 1)
-      terms.how.vector_width = static_cast<uint32_t>(vector);
-    terms.how.unroll = team_unroll(terms);
+    plan_team(terms);
     return seq({for_loop(std::move(terms), s.loc()), copy_of(kept_in(halves->sums))}, s.loc());
   });
   if (fits) return cached;

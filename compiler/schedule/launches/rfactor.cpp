@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "analysis/gpu/combined_values.h"
-#include "analysis/gpu/vector_accesses.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -98,11 +97,7 @@ class RfactorNest {
     }
     For block{k, first, end, 1, ForKind::block, Hint::none, {}, std::move(iteration)};
     block.how.threads = warp_threads, block.id = loops_.back()->id;
-    if (!has_lanes()) {
-      block.how.unroll = team_unroll(block);
-      if (int64_t vector = team_vector_width(block); vector > 1)
-        block.how.vector_width = static_cast<uint32_t>(vector);
-    }
+    if (!has_lanes()) plan_team(block);
     std::vector<Stmt> statements;
     for (size_t i = 0; i < cells_.size(); ++i) statements.push_back(store(cells_[i], {}, identity(i), loc_));
     auto append = [&](const std::vector<Stmt> &more) {

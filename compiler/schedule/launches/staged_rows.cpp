@@ -36,12 +36,7 @@ struct RowPart {
 Stmt with_cells(const Stmt &root) {
   if (const Let *n = as<Let>(root)) {
     if (!has_load(n->value)) return let(n->sym, n->value, with_cells(n->body), root.loc());
-    Buf cell =
-        make_buf(make_sym(SymKind::buffer, n->sym->dtype, n->sym->name, root.loc()), {}, Space::registers);
-    Substitution with;
-    with.values[n->sym.get()] = load(cell, {}, n->sym->loc);
-    Stmt body = with_cells(substituted(n->body, with));
-    return alloc(cell, Fill::none, seq({store(cell, {}, n->value, root.loc()), body}), root.loc());
+    return with_cell(*n, root.loc(), [](const Stmt &body) { return with_cells(body); });
   }
   if (const Alloc *n = as<Alloc>(root)) return alloc(n->buf, n->fill, with_cells(n->body), root.loc());
   const Seq *n = as<Seq>(root);

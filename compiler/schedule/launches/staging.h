@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "analysis/gpu/vector_accesses.h"
 #include "ir/limits.h"
 #include "ir/node.h"
 
@@ -20,6 +21,13 @@ inline constexpr uint32_t shared_loads_at_once = 8;
 
 /// Returns the columns of a team that is given a width, or 0.
 inline int64_t columns_of_team(int64_t width) { return width ? width : tile_side; }
+
+/// Lets each thread of a team execute several iterations of a loop at once, apart or side by side.
+inline void plan_team(For &loop) {
+  loop.how.unroll = team_unroll(loop);
+  if (int64_t vector = team_vector_width(loop); vector > 1)
+    loop.how.vector_width = static_cast<uint32_t>(vector);
+}
 
 inline Sym new_iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }
 inline Sym new_local(const std::string &name) { return make_sym(SymKind::local, DType::i64, name); }

@@ -14,10 +14,6 @@ namespace kw {
 
 namespace {
 
-Buf cell_for(DType t, const std::string &name, Loc loc) {
-  return make_buf(make_sym(SymKind::buffer, t, name, loc), {}, Space::registers);
-}
-
 /// Returns the launches and host statements of `s`, each executed only if the cell is true. No statement of
 /// the host has an effect of its own, so only launches test it.
 Stmt guarded(const Stmt &s, const Expr &runs) {
@@ -70,16 +66,12 @@ class LaunchFormer {
       host_.add(n.sym);
       return let(n.sym, n.value, form(n.body), s.loc());
     }
-    Buf cell = cell_for(n.sym->dtype, n.sym->name, n.sym->loc);
-    Substitution with;
-    with.values[n.sym.get()] = load(cell, {}, n.sym->loc);
-    Stmt body = form(substituted(n.body, with));
-    return alloc(cell, Fill::none, seq({store(cell, {}, n.value, s.loc()), body}), s.loc());
+    return with_cell(n, s.loc(), [&](const Stmt &body) { return form(body); });
   }
 
   Stmt branch(const If &n, const Stmt &s) {
     if (host_.holds(n.cond)) return if_else(n.cond, form(n.yes), form(n.no), s.loc());
-    Buf cell = cell_for(DType::b1, "runs", s.loc());
+    Buf cell = make_buf(make_sym(SymKind::buffer, DType::b1, "runs", s.loc()), {}, Space::registers);
     Expr runs = load(cell, {}, n.cond.loc());
     std::vector<Stmt> items{store(cell, {}, n.cond, s.loc()), guarded(form(n.yes), runs)};
     if (n.no) items.push_back(guarded(form(n.no), unary(UnOp::logical_not, runs)));
