@@ -13,9 +13,11 @@ import kernelwright as kw
 
 
 class View:
-    """A part of the memory of a tensor, as another library would describe it."""
+    """A part of the memory of a tensor, as another library would describe it, perhaps with its stream."""
 
-    def __init__(self, owner: Any, array: np.ndarray[Any, Any], first: int) -> None:
+    def __init__(
+        self, owner: Any, array: np.ndarray[Any, Any], first: int, stream: int | None = None
+    ) -> None:
         self.owner = owner
         address = owner.__cuda_array_interface__["data"][0] + array.__array_interface__["data"][0] - first
         self.description = {
@@ -24,6 +26,7 @@ class View:
             "data": (address, not array.flags.writeable),
             "strides": array.strides,
             "version": 3,
+            **({} if stream is None else {"stream": stream}),
         }
 
     @property

@@ -9,6 +9,7 @@ import ctypes
 import functools
 import json
 import os
+import re
 import site
 import subprocess
 import sys
@@ -99,6 +100,13 @@ def expect_accepted(text: str, arch: str) -> None:
     """Compiles a text, and expects that no register spills."""
     made = compile_text(text, arch)
     assert made.code == 0 and "0 bytes spill" in made.log, made.log
+
+
+def accesses_of_16_bytes(ptx: str, space: str = "global") -> tuple[int, int]:
+    """How many instructions load and store four words at once."""
+    words = r"\.v4\.(?:f32|b32|u32)"
+    loads, stores = (len(re.findall(rf"{verb}\.{space}(?:\.nc)?{words}", ptx)) for verb in ("ld", "st"))
+    return loads, stores
 
 
 def main() -> None:

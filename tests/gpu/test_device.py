@@ -360,8 +360,7 @@ def test_other_libraries_name_their_stream(device: Device) -> None:
         theirs = device.stream(blocking=False)
         with kw.cuda.stream(theirs):
             t = double(gpu(X))
-        foreign = View(t, X, X.ctypes.data)
-        foreign.description["stream"] = theirs
+        foreign = View(t, X, X.ctypes.data, theirs)
         assert np.array_equal(double(foreign).numpy(), 4 * X)
     device.seed(0)
     foreign.description["stream"] = 0

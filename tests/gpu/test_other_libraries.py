@@ -96,8 +96,7 @@ def test_streams_that_arrays_name_wait_for_us(device: Device) -> None:
         theirs = device.stream(blocking=False)
         with kw.cuda.stream(theirs):
             t = double(gpu(X))
-        foreign = View(t, X, X.ctypes.data)
-        foreign.description["stream"] = theirs
+        foreign = View(t, X, X.ctypes.data, theirs)
         assert scale_in_place(foreign, 3.0) is foreign
         assert np.array_equal(seen_in(theirs, t), 6 * X), seed
 
@@ -121,8 +120,7 @@ def test_memory_given_back_by_another_thread(device: Device) -> None:
         theirs = device.stream(blocking=False)
         with kw.cuda.stream(theirs):
             t = double(gpu(X))
-        foreign = View(t, X, X.ctypes.data)
-        foreign.description["stream"] = theirs
+        foreign = View(t, X, X.ctypes.data, theirs)
         held = [_core.Tensor._adopted(foreign)]
         scale_in_place(held[0], 3.0)
         thread = threading.Thread(target=held.clear)

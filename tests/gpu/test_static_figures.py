@@ -100,8 +100,5 @@ def test_registers_and_spills(function: Callable[..., Any], device: str) -> None
 def test_accesses_of_16_bytes(function: Callable[..., Any]) -> None:
     """In each launch. Sums in lanes and columns load single elements, side by side in a warp."""
     kernels = re.split(r"\.visible \.entry ", compiled(function, "sm_90", as_ptx=True).ptx)[1:]
-    found = {}
-    for kernel in kernels:
-        loads, stores = re.findall(r"ld\.global(?:\.nc)?\.v4", kernel), re.findall(r"st\.global\.v4", kernel)
-        found[kernel[: kernel.index("(")]] = (len(loads), len(stores))
+    found = {kernel[: kernel.index("(")]: nvrtc.accesses_of_16_bytes(kernel) for kernel in kernels}
     assert found == {f"{function.__name__}_{n}": (r.loads, r.stores) for n, r in enumerate(TABLE[function])}

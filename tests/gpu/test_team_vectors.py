@@ -241,7 +241,7 @@ def test_they_are_single_instructions(device: str) -> None:
         text = kw.kernel(function).cuda("f32[:, :]", "i64", device=device)
         made = nvrtc.compile_text(text, device.replace("sm_", "compute_"))
         assert made.code == 0, made.log
-        vectors = len(re.findall(r"(?:ld|st)\.\w+(?:\.nc)?\.v4\.(?:f32|b32|u32)", made.ptx))
+        vectors = sum(nvrtc.accesses_of_16_bytes(made.ptx, space=r"\w+"))
         named = len(re.findall(r"kw_ld\(\(|kw_st(?:_shared)?\(\(", text))
         # A loop of two groups has two of each.
         assert named and vectors >= named, function.__name__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -160,6 +159,5 @@ def test_they_are_single_instructions(device: str) -> None:
         text = kw.kernel(function).cuda("f32[:, :]", "f32[:]", device=device)
         made = nvrtc.compile_text(text, device.replace("sm_", "compute_"))
         assert made.code == 0, made.log
-        loads = re.findall(r"ld\.global(?:\.nc)?\.v4\.(?:f32|b32|u32)", made.ptx)
-        stores = re.findall(r"st\.global\.v4\.(?:f32|b32|u32)", made.ptx)
-        assert len(loads) == text.count("kw_ld((") and len(stores) == text.count("kw_st(("), function.__name__
+        loads, stores = nvrtc.accesses_of_16_bytes(made.ptx)
+        assert loads == text.count("kw_ld((") and stores == text.count("kw_st(("), function.__name__
