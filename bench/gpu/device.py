@@ -1,11 +1,11 @@
 """The kernels of the gallery on a GPU, beside the rate of a copy, and what a call costs.
 
-`python bench/gpu/device.py [KERNEL ...] [--size DRAM] [--tiny]` first measures a copy of 256 MB, the rate of
-reading it and that of f32 arithmetic. Then it runs each kernel on inputs that are new to the caches: it takes
-turns with as many copies of the arguments as 256 MB hold. "GB/s" counts the bytes of arguments and results
-once; "of copy" is that rate beside the copy's.
-Times are medians of rounds that end with a wait for the device. "torch" and "compiled" are eager PyTorch and
-torch.compile (Triton) on the same arrays, where PyTorch is installed.
+`python bench/gpu/device.py [KERNEL ...] [--size DRAM] [--peers] [--tiny]` first measures a copy of 256 MB,
+the rate of reading it and that of f32 arithmetic. Then it runs each kernel on inputs that are new to the
+caches: it takes turns with as many copies of the arguments as 256 MB hold. "GB/s" counts the bytes of
+arguments and results once; "of copy" is that rate beside the copy's. Times are medians of rounds that end
+with a wait for the device. With --peers, more columns have microseconds of other libraries on the same
+arrays, where they are installed and their result is right (peers.py).
 """
 
 from __future__ import annotations
@@ -29,30 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gallery"))
 
 from case import Case, difference
 from families import CASES
+from peers import Peer, installed
 
 ROTATED = 256 << 20  # bytes; five times the second-level cache of an H100
-
-try:
-    import torch
-except ImportError:
-    torch = None
-
-# what a user of PyTorch would write
-PEERS: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sum_all": lambda x: x.sum(),
-    "sum_rows": lambda x: x.sum(1),
-    "sum_columns": lambda x: x.sum(0),
-    "max_rows": lambda x: x.amax(1),
-    "argmax_rows": lambda x: x.argmax(1),
-    "softmax": lambda x: torch.softmax(x, 1),
-    "log_softmax": lambda x: torch.log_softmax(x, 1),
-    "transpose": lambda x: x.T.contiguous(),
-    "exponential": lambda x: torch.exp(x),
-    "cumsum_rows": lambda x: torch.cumsum(x, 1),
-    "matvec": lambda a, x: a @ x,
-    "gather": lambda x, at: x[at],
-}
 
 
 @kw.kernel
@@ -93,16 +72,21 @@ def multiplied(a):
     return c
 
 
-def seconds(call: Callable[[], Any], rounds: int, least: float) -> float:
-    """The median time of a call, in rounds of at least that many seconds."""
-    call()
+def wait_for_device(_: Any) -> None:
     kw.cuda.synchronize()
+
+
+def seconds(
+    call: Callable[[], Any], rounds: int, least: float, wait: Callable[[Any], None] = wait_for_device
+) -> float:
+    """The median time of a call, in rounds of at least that many seconds. `wait` takes the last result."""
+    wait(call())
     count, times = 1, []
     while len(times) < rounds:
         start = time.perf_counter()
         for _ in range(count):
-            call()
-        kw.cuda.synchronize()
+            result = call()
+        wait(result)
         taken = time.perf_counter() - start
         if taken < least and not times and count < 1 << 16:
             count *= 2
@@ -126,7 +110,28 @@ def move(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(kw.Tensor(v, device="cuda") if isinstance(v, np.ndarray) and v.ndim else v for v in values)
 
 
-def row(case: Case, options: argparse.Namespace, copy_rate: float) -> str:
+def time_of_peer(
+    peer: Peer,
+    case: Case,
+    arguments: list[tuple[Any, ...]],
+    wanted: tuple[Any, ...],
+    options: argparse.Namespace,
+) -> str:
+    """Microseconds; "-" where the library has no such kernel, fails or gives another result."""
+    try:
+        if (call := peer.prepare(case)) is None:
+            return "-"
+        own = [tuple(peer.adopt(a) if isinstance(a, kw.Tensor) else a for a in one) for one in arguments]
+        found = call(*own[0])
+        results = found if isinstance(found, tuple) else (found,)
+        if difference(case, tuple(map(peer.to_numpy, results)), wanted):
+            return "-"
+        return f"{1e6 * seconds(in_turns(call, own), options.rounds, options.least, peer.wait):.1f}"
+    except Exception:
+        return "-"
+
+
+def row(case: Case, options: argparse.Namespace, copy_rate: float, peers: list[Peer]) -> str:
     size = options.size if options.size in case.sizes else list(case.sizes)[-1]
     given = case.arguments(size)
     kept = [a.copy() if isinstance(a, np.ndarray) else a for a in given]  # some are written
@@ -143,17 +148,10 @@ def row(case: Case, options: argparse.Namespace, copy_rate: float) -> str:
     arguments = [move(given) for _ in range(copies)]
     taken = seconds(in_turns(case.kernel, arguments), options.rounds, options.least)
     rate = moved / taken
-    peers = ["-", "-"]
-    if torch is not None and case.name in PEERS:
-        tensors = [
-            tuple(torch.from_dlpack(a) if isinstance(a, kw.Tensor) else a for a in one) for one in arguments
-        ]
-        peer = PEERS[case.name]
-        for k, function in enumerate((peer, torch.compile(peer))):
-            peers[k] = f"{1e6 * seconds(in_turns(function, tensors), options.rounds, options.least):.1f}"
+    others = [time_of_peer(peer, case, arguments, wanted, options) for peer in peers]
     share = f"{rate / copy_rate:8.2f}" if case.limit else "       -"
-    figures = f"{1e6 * taken:10.1f} {1e-9 * rate:9.1f} {share} {peers[0]:>9} {peers[1]:>9}"
-    return f"  {case.name:20} {size:>8} {figures}  {wrong or 'right'}"
+    figures = [f"{1e6 * taken:10.1f} {1e-9 * rate:9.1f} {share}", *(f"{other:>9}" for other in others)]
+    return f"  {case.name:20} {size:>8} {' '.join(figures)}  {wrong or 'right'}"
 
 
 def ceilings(source: kw.Tensor, options: argparse.Namespace) -> float:
@@ -190,6 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kernels", nargs="*")
     parser.add_argument("--size", default="DRAM")
+    parser.add_argument("--peers", action="store_true", help="PyTorch, CuPy, JAX and Numba besides")
     parser.add_argument("--tiny", action="store_true", help="to see that it runs: small sizes, one round")
     options = parser.parse_args()
     options.rounds, options.least = (1, 0.0) if options.tiny else (7, 0.01)
@@ -203,11 +202,12 @@ def main() -> None:
     print(f"{device.name}, {device.arch}, with {size_of([source]) >> 20} MB")
     rate = ceilings(source, options)
     costs_of_calls(options)
-    heads = f"{'us':>10} {'GB/s':>9} {'of copy':>8} {'torch':>9} {'compiled':>9}"
-    print(f"  {'':20} {'size':>8} {heads}", flush=True)
+    peers = installed() if options.peers else []
+    heads = [f"{'us':>10} {'GB/s':>9} {'of copy':>8}", *(f"{peer.name:>9}" for peer in peers)]
+    print(f"  {'':20} {'size':>8} {' '.join(heads)}", flush=True)
     for name in options.kernels or CASES:
         try:
-            print(row(CASES[name], options, rate), flush=True)
+            print(row(CASES[name], options, rate, peers), flush=True)
         except Exception as error:
             print(f"  {name:20} failed: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
 

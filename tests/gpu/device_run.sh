@@ -40,7 +40,7 @@ stage() {
 }
 
 build() {
-    cmake -S . -B "$build" -G Ninja -DKW_LLVM=OFF -DKW_TESTS=OFF -DKW_UNITY=ON -DPython_EXECUTABLE="$(command -v "$python")" \
+    cmake -S . -B "$build" -G Ninja -DKW_LLVM=OFF -DKW_TESTS=OFF -DKW_BENCH=ON -DKW_UNITY=ON -DPython_EXECUTABLE="$(command -v "$python")" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_INCLUDE_PATH="$kit/include" && ninja -C "$build"
 }
 
@@ -70,6 +70,11 @@ stage machine 30 "$0" "$out" describe
 tests prelude 60 kw_min
 tests emulated 120 softmax
 stage gallery 100 "$python" bench/gpu/device.py ${tiny:+--tiny copy softmax}
+stage launches 20 "$build/bench/kw_launches" ${tiny:+10 1}
+compared=${tiny:+add}
+: "${compared:=add sum_all sum_rows sum_columns argmax_rows softmax layernorm transpose stencil_2d cumsum_rows gather}"
+# shellcheck disable=SC2086  # several names
+stage peers 90 "$python" bench/gpu/device.py --peers ${tiny:+--tiny} $compared
 tests teams 30 a_long_row
 tests sums 30 dot
 tests schedules 90 int8

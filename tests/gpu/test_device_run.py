@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,9 @@ import stand_ins
 import kernelwright as kw
 
 STAGES = (
-    "machine prelude emulated gallery teams sums schedules tiles vectors atomics operators device".split()
-)
+    "machine prelude emulated gallery launches peers "
+    "teams sums schedules tiles vectors atomics operators device"
+).split()
 
 
 def test_each_stage_ends_well(tmp_path: Path) -> None:
@@ -35,14 +37,26 @@ def test_each_stage_ends_well(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in told] == STAGES
     gallery = (tmp_path / "gallery.txt").read_text()
     assert "Emulated GPU 0, sm_90, with " in gallery and gallery.count("  right") == 2
-    for stage in STAGES[1:3] + STAGES[4:]:
+    launches = (tmp_path / "launches.txt").read_text()
+    assert re.findall(r"(driver|runtime|graph).* \d+\.\d\d +\d+\.\d\d\n", launches) == [
+        "driver",
+        "runtime",
+        "graph",
+    ], launches
+    for stage in STAGES[1:3] + STAGES[6:]:
         assert " passed" in (tmp_path / f"{stage}.txt").read_text(), stage
 
 
 def test_the_build_without_llvm(tmp_path: Path) -> None:
     """What the script builds on a machine with a GPU: all but the file that differs is what others build."""
     root = Path(__file__).resolve().parents[2]
-    options = ["-DKW_LLVM=OFF", "-DKW_TESTS=OFF", f"-DPython_EXECUTABLE={sys.executable}", "-DKW_CCACHE="]
+    options = [
+        "-DKW_LLVM=OFF",
+        "-DKW_TESTS=OFF",
+        "-DKW_BENCH=ON",
+        f"-DPython_EXECUTABLE={sys.executable}",
+        "-DKW_CCACHE=",
+    ]
     configured = subprocess.run(
         ["cmake", "-S", root, "-B", tmp_path, "-G", "Ninja", *options], capture_output=True, text=True
     )

@@ -90,6 +90,7 @@ struct Stream {
   std::shared_ptr<Work> last;
   bool is_blocking = true;  ///< waits for the legacy stream, and that for it
   bool is_captured = false;
+  std::vector<std::function<void()>> *graph = nullptr;  ///< that its work goes to while it is captured
 };
 struct Event {
   std::shared_ptr<Work> work;
@@ -182,6 +183,7 @@ void *serve(void *) {
 void enqueue(Stream *s, std::function<void()> run) {
   Driver &d = driver();
   std::scoped_lock lock(d.mutex);
+  if (s->graph) return s->graph->push_back(std::move(run));
   auto work = std::make_shared<Work>();
   work->run = std::move(run);
   if (s->last) work->before.push_back(s->last);
@@ -347,6 +349,30 @@ Result cuStreamIsCapturing(void *stream, int *state) {
   Stream *s = stream_of(stream);
   *state = s && s->is_captured;
   return s ? begin("cuStreamIsCapturing") : invalid_value;
+}
+/// A graph is the work of one stream, in its order, and the same object when it can be launched.
+Result cuStreamBeginCapture_v2(void *stream, int) {
+  Stream *s = stream_of(stream);
+  if (!s || s->is_captured || s == &driver().legacy) return invalid_value;
+  s->is_captured = true, s->graph = new std::vector<std::function<void()>>;
+  return begin("cuStreamBeginCapture");
+}
+Result cuStreamEndCapture(void *stream, void **graph) {
+  Stream *s = stream_of(stream);
+  if (!s || !s->graph) return invalid_value;
+  s->is_captured = false, *graph = std::exchange(s->graph, nullptr);
+  return begin("cuStreamEndCapture");
+}
+Result cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
+  *executable = graph;
+  return begin("cuGraphInstantiate");
+}
+Result cuGraphLaunch(void *executable, void *stream) {
+  if (Result r = begin("cuGraphLaunch")) return r;
+  Stream *s = stream_of(stream);
+  if (!s) return invalid_value;
+  for (const auto &run : *static_cast<std::vector<std::function<void()>> *>(executable)) enqueue(s, run);
+  return success;
 }
 Result cuStreamSynchronize(void *stream) {
   if (Result r = begin("cuStreamSynchronize")) return r;
