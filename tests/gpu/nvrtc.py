@@ -30,13 +30,19 @@ class Compiled:
     ptx: str = ""
 
 
+def environment() -> dict[str, str]:
+    """That of this process without stand-ins: with KW_TEST_DEVICE=emulated, KW_NVRTC names one of them."""
+    hidden = {"KW_LIBCUDA", *(["KW_NVRTC"] if os.environ.get("KW_TEST_DEVICE") == "emulated" else [])}
+    return {name: value for name, value in os.environ.items() if name not in hidden}
+
+
 def candidates() -> list[str]:
     """Where NVRTC may lie: KW_NVRTC, the wheel nvidia-cuda-nvrtc, a CUDA toolkit."""
     wheels = [Path(p) / "nvidia" for p in site.getsitepackages()]
     folders = [f for w in wheels for f in (w / "cuda_nvrtc/lib", w / "cu13/lib")]
     folders += [Path("/usr/local/cuda/lib64"), Path("/usr/local/cuda/lib")]
     found = [str(f) for d in folders if d.is_dir() for f in sorted(d.glob("libnvrtc.so.1[23]"), reverse=True)]
-    given = os.environ.get("KW_NVRTC")
+    given = environment().get("KW_NVRTC")
     return [given] if given else [*found, "libnvrtc.so.13", "libnvrtc.so.12"]
 
 
