@@ -22,8 +22,6 @@ namespace {
 constexpr int64_t widest = 16;
 /// Operations of a body that is written out for each element of a vector, and once more. Chosen.
 constexpr uint32_t most_operations = 24;
-/// What exp and the like count for. Chosen: two in a body are too many.
-constexpr uint32_t operations_of_function = 12;
 
 /// Returns whether a buffer that a block loop accesses is an array that its team shares.
 bool is_of_team(const For &n, const BufNode &b) {
@@ -210,8 +208,7 @@ uint32_t team_unroll(const For &n) {
     walk(e, [&](const Load &l, const Expr &) { loads += l.buf->rank() > 0; });
   });
   if (!is_short_on_gpu(n) || loads > loads_at_once) return 0;
-  return operations_on_gpu(n) < operations_of_function || sums_in_lanes(n) ? loads_at_once
-                                                                           : functions_at_once;
+  return operations_on_gpu(n) < operations_of_function ? loads_at_once : functions_at_once;
 }
 
 VectorLoop vector_loop(const For &n, int64_t width) { return AccessFinder(n, width).run(); }

@@ -37,7 +37,10 @@ int64_t vector_width_on_gpu(const For &n);
 /// Likewise of a loop that a team shares; 1 also if it sums in lanes or computes functions.
 int64_t team_vector_width(const For &n);
 
-/// Returns the operations of an iteration, without those of subscripts. One like exp counts for twelve.
+/// What exp and the like count for. Chosen: two in a body that may have most_operations are too many.
+inline constexpr uint32_t operations_of_function = 12;
+
+/// Returns the operations of an iteration, without those of subscripts.
 uint32_t operations_on_gpu(const For &n);
 
 /// Returns whether a thread can execute several iterations of a loop in source order so that it loads ahead:

@@ -166,8 +166,9 @@ class ScanBuilder {
             uint32_t unroll = shared_loads_at_once) const {
     For out{iter, lo, hi, 1, kind, Hint::none, {}, std::move(body)};
     if (kind == ForKind::grid) out.how.per_block = 1, out.id = loop_.id;
-    if (kind == ForKind::unroll || kind == ForKind::block) out.how.unroll = unroll;
-    if (kind == ForKind::block) out.how.threads = static_cast<uint32_t>(block_team_threads);
+    if (kind == ForKind::unroll) out.how.unroll = unroll;
+    if (kind == ForKind::block)
+      out.how.threads = static_cast<uint32_t>(block_team_threads), out.how.unroll = team_unroll(out);
     return for_loop(std::move(out), loc_);
   }
   static Expr least(const Expr &a, const Expr &b) { return binary(BinOp::min, a, b); }

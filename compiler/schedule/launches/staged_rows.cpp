@@ -262,7 +262,7 @@ class RowBuilder {
     For piece = n;
     piece.lo = kw::ref(first);
     piece.hi = binary(BinOp::min, n.hi, add(kw::ref(first), const_int(tile_side)));
-    piece.kind = ForKind::unroll, piece.how.unroll = shared_loads_at_once;
+    piece.kind = ForKind::unroll, piece.how.unroll = iterations_at_once(n);
     auto staged = [&](const Buf &b) {
       bool is_row = std::any_of(p.rows.begin(), p.rows.end(), [&](const RowAccess &r) { return r.buf == b; });
       return is_row ? tile_of(b) : Buf{};
@@ -321,7 +321,11 @@ class RowBuilder {
     Stmt body = if_else(inside, seq(std::move(statements), loc_), {}, loc_);
     body = let(j, add(kw::ref(first), by_rows ? column : row), std::move(body), loc_);
     body = let(i, add(kw::ref(first_), by_rows ? row : column), std::move(body), loc_);
-    return block_loop(k, tile_side * width_, shared_loads_at_once, LoopId{}, std::move(body));
+    // Loads that threads wait for come first, as many as those from shared memory.
+    uint32_t unroll = !in                ? copies_back_at_once
+                      : room_.stages > 1 ? copies_ahead_at_once
+                                         : shared_loads_at_once;
+    return block_loop(k, tile_side * width_, unroll, LoopId{}, std::move(body));
   }
 
   For rows_;
