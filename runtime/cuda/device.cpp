@@ -172,7 +172,10 @@ CudaDevice &cuda_device(uint32_t index) {
   const CudaDriver &driver = need_driver();
   if (CudaDevice *d = find_used_device(index)) return *d;
   if (index >= static_cast<uint32_t>(driver.devices) || index >= most_devices)
-    throw_no_device(cat("there is no device ", index, ", only ", counted(driver.devices, "device")));
+    throw_no_device(cat("there is no device ", index, ", only ", counted(driver.devices, "device")),
+                    driver.devices == 1
+                        ? "the device is called \"cuda\""
+                        : cat("devices are called \"cuda:0\" to \"cuda:", driver.devices - 1, "\""));
   HoldForks whole;
   std::scoped_lock lock(making);
   if (CudaDevice *d = find_used_device(index)) return *d;

@@ -142,11 +142,13 @@ const CudaDriver &need_driver() {
   throw_no_device(why_no_cuda());
 }
 
-void throw_no_device(const std::string &why) {
+void throw_no_device(const std::string &why, const std::string &help) {
   Resolved e;
   e.code = Code::E501;
   e.message = cat("no CUDA device: ", why);
-  e.help = {"kernels run on the CPU with NumPy arrays; kw.cuda.why() tells this without an error"};
+  e.help = {help.empty()
+                ? "kernels run on the CPU with NumPy arrays; kw.cuda.why() tells this without an error"
+                : help};
   throw ResolvedError({e});
 }
 

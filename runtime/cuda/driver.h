@@ -114,8 +114,8 @@ struct CudaDriver {
 const CudaDriver *find_driver();
 /// Returns the driver; throws ResolvedError, E501 with the reason and with what still works.
 const CudaDriver &need_driver();
-/// Throws ResolvedError: E501 with a reason.
-[[noreturn]] void throw_no_device(const std::string &why);
+/// Throws ResolvedError: E501 with a reason, and with what still works if that is not given.
+[[noreturn]] void throw_no_device(const std::string &why, const std::string &help = {});
 /// Returns why there is no driver or no device, as E501 words it; "" if there is one.
 std::string why_no_cuda();
 

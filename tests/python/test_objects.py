@@ -329,6 +329,11 @@ def test_the_cuda_text_of_a_kernel_needs_no_gpu() -> None:
         said = raised(ValueError, lambda device=device: add.cuda(ONES, ONES, device=device))
         assert said == f"there is no GPU architecture '{device}'; there are: {known}"
     assert raised(ValueError, lambda: add.ir("cuda")) == "ir: cuda is no IR of ours; use .cuda()"
+    for name in ("asm", "llvm", "ir"):
+        told = raised(TypeError, lambda name=name: getattr(add, name)("f32[:]", "f32[:]", device="sm_90"))
+        assert told == f"{name}() shows code for the CPU and takes no device; use .cuda() or .ptx()"
+    told = raised(TypeError, lambda: add.asm("f32[:]", "f32[:]", other="f32[:]"))
+    assert told == "add(a, b, factor=2.0) got an unexpected keyword argument 'other'"
 
 
 def test_running_under_python(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,7 +64,8 @@ def with_examples(
 
     positional = [one(i, names[i] if i < len(names) else str(i), value) for i, value in enumerate(args)]
     order = sorted(keywords, key=lambda name: names.index(name) if name in names else len(names))
-    by_name = {n: one(names.index(n) if n in names else len(names), n, keywords[n]) for n in order}
+    # the call tells of names that no parameter has
+    by_name = {n: one(names.index(n), n, keywords[n]) if n in names else keywords[n] for n in order}
     return tuple(positional), by_name
 
 
