@@ -60,7 +60,10 @@ def path() -> str | None:
 def _compile(nvrtc: ctypes.CDLL, text: str, arch: str) -> Compiled:
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None)
-    words = [f"--gpu-architecture={arch}", *OPTIONS]
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    minimal = ["--minimal"] if (major.value, minor.value) >= (12, 4) else []
+    words = [f"--gpu-architecture={arch}", *OPTIONS, *minimal]
     options = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
     code = nvrtc.nvrtcCompileProgram(program, len(words), options)
 
