@@ -31,7 +31,7 @@ class Compiled:
 
 
 def environment() -> dict[str, str]:
-    """That of this process without stand-ins: with KW_TEST_DEVICE=emulated, KW_NVRTC names one of them."""
+    """Returns the environment of this process without the stand-ins that KW_TEST_DEVICE=emulated puts there."""
     hidden = {"KW_LIBCUDA", *(["KW_NVRTC"] if os.environ.get("KW_TEST_DEVICE") == "emulated" else [])}
     return {name: value for name, value in os.environ.items() if name not in hidden}
 
@@ -112,10 +112,10 @@ def expect_accepted(text: str, arch: str) -> None:
 
 
 def accesses_of_16_bytes(ptx: str, space: str = "global") -> tuple[int, int]:
-    """How many instructions load and store four words at once."""
+    """How many instructions load and store four words at once. Copies to shared memory are loads."""
     words = r"\.v4\.(?:f32|b32|u32)"
     loads, stores = (len(re.findall(rf"{verb}\.{space}(?:\.nc)?{words}", ptx)) for verb in ("ld", "st"))
-    return loads, stores
+    return loads + len(re.findall(rf"cp\.async\.cg\.shared\.{space} .*, 16;", ptx)), stores
 
 
 def main() -> None:

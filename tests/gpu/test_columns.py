@@ -16,7 +16,7 @@ from kernelwright import float32, output_tensor
 
 # Eight tiles of 32 rows are there at once; from 4,224 columns on, a team has 32 of them.
 SHAPES = [(0, 5), (5, 0), (1, 1), (31, 33), (32, 32), (224, 3), (225, 33), (256, 31), (257, 64), (300, 37)]
-SHAPES += [(40, 4223), (1, 4224), (65, 4225), (260, 4230)]
+SHAPES += [(40, 4223), (1, 4224), (65, 4225), (70, 4256), (260, 4230)]
 
 
 def column_sums(x, w):

@@ -202,10 +202,13 @@ KW_FUNCTION bool kw_any_warp(bool x) {
 }
 // copies to shared memory, which a thread waits for in groups; of 2 bytes at once for none
 template <class T> KW_FUNCTION void kw_copy_async(T *to, const T *from) {
+  u32 shared = (u32)__cvta_generic_to_shared(to);
   if constexpr (sizeof(T) < 4) *to = *from;
+  else if constexpr (sizeof(T) == 16)  // not through the first cache
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                 : : "r"(shared), "l"(__cvta_generic_to_global(from)) : "memory");
   else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
-                    : : "r"((u32)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)),
-                    "n"((i32)sizeof(T)) : "memory");
+                    : : "r"(shared), "l"(__cvta_generic_to_global(from)), "n"((i32)sizeof(T)) : "memory");
 }
 KW_FUNCTION void kw_end_group() { asm volatile("cp.async.commit_group;" : : : "memory"); }
 // until no more than the last `left` groups are under way

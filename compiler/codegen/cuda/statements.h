@@ -44,6 +44,8 @@ class CudaStatements {
   void number_selection(const Selection &s, std::string variable) {
     selections_.insert_or_assign(s.at, Numbered{s, std::move(variable)});
   }
+  /// Returns whether stores begin copies that threads wait for later.
+  bool copies_ahead() const { return copies_ahead_; }
   /// Emits the body of a block loop, whose iterations one thread executes. With `can_end`, a check that fails
   /// returns false from the function around it.
   void iteration(const Stmt &body, bool can_end);
@@ -98,7 +100,7 @@ class CudaStatements {
   std::unordered_map<const If *, Numbered> selections_;
   const CudaTeam *team_ = nullptr;
   bool in_iteration_ = false;  ///< of a block loop
-  bool copies_ahead_ = false;  ///< stores begin copies that threads wait for later
+  bool copies_ahead_ = false;
   std::string number_, leave_ = "return;";
 };
 

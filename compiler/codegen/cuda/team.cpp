@@ -170,7 +170,8 @@ class BlockLoop {
   /// selection takes the first of equal values.
   void vectors() {
     VectorLoop loop = vector_loop(n_, n_.how.vector_width);
-    int64_t width = n_.how.vector_width, groups = groups_at_once(n_, loop), apart = width * team_.threads;
+    int64_t width = n_.how.vector_width, apart = width * team_.threads,
+            groups = out_.copies_ahead() ? std::max<int64_t>(n_.how.unroll, 1) : groups_at_once(n_, loop);
     std::string head, whole = names_.fresh("whole"), behind_head;
     std::string last = cat("(", lo_, lo_.empty() ? "" : " + ", trips_, " - 1)");
     std::string fits = cat(guard_holds(n_, loop.parts, lo_.empty() ? "0" : lo_, last, out_),
@@ -191,11 +192,14 @@ class BlockLoop {
     text_.line("#pragma unroll 1");
     text_.open(cat("for (i64 ", begin, " = ", behind_head, width, " * ", team_.thread, "; ", begin, " < ",
                    end, "; ", begin, " += ", apart * groups, ")"));
-    emit_groups(n_, loop, {begin, groups, apart, lo_, is_whole ? "" : end}, out_,
-                [&](const std::string &number, const Stmt &body) {
-                  text_.line(cat("const i64 ", k_, " = ", number, ";"));
-                  iteration("", body);
-                });
+    Groups mine{begin, groups, apart, lo_, is_whole ? "" : end};
+    if (out_.copies_ahead())
+      emit_copies(n_, loop, mine, out_);
+    else
+      emit_groups(n_, loop, mine, out_, [&](const std::string &number, const Stmt &body) {
+        text_.line(cat("const i64 ", k_, " = ", number, ";"));
+        iteration("", body);
+      });
     text_.close();
     one_by_one(counts_itself_ ? groups : 1, cat(behind_head, whole, " + "), trips_);
   }

@@ -4,7 +4,10 @@
 #include "analysis/gpu/side_by_side.h"
 #include "codegen/cuda/statements.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/match.h"
+#include "ir/walk.h"
+#include "support/diagnostic.h"
 
 namespace kw {
 
@@ -69,52 +72,106 @@ std::string vectors_are_aligned(const For &n, const VectorLoop &loop, CudaStatem
   return join_text(conditions, " && ");
 }
 
+namespace {
+
+/// Emits what is executed for each group of a thread.
+class GroupEmitter {
+ public:
+  GroupEmitter(const For &n, const VectorLoop &loop, const Groups &groups, CudaStatements &out)
+      : n_(n),
+        parts_(loop.parts),
+        groups_(groups),
+        out_(out),
+        text_(out.text()),
+        vectors_(vectors_of(loop, n.how.vector_width, out.names())),
+        iterator_(out.names().of(n.iter)),
+        group_(out.names().fresh("group")),
+        first_(out.names().fresh("first")),
+        u_(out.names().fresh("u")),
+        value_(groups.lo.empty() ? first_ : cat("(", groups.lo, " + ", first_, ")")) {}
+
+  void load_and_execute(const EmitIteration &iteration) {
+    for (const Vector &v : vectors_) text_.line(cat(v.type, " ", v.variable, "[", groups_.count, "];"));
+    each_group([&] {
+      for (const Vector &v : vectors_)
+        if (v.access.is_loaded) text_.line(cat(element(v), " = kw_ld(", address(v), ");"));
+    });
+    each_group([&] { execute(iteration); });
+  }
+
+  void copy() {
+    each_group([&] {
+      walk(parts_.inner, [&](const Store &s, const Stmt &) {
+        const Load &from = *as<Load>(s.value);
+        text_.line(cat("kw_copy_async(", address(vector_at(s.buf, s.index)), ", ",
+                       address(vector_at(from.buf, from.index)), ");"));
+      });
+    });
+  }
+
+ private:
+  void at(const std::string &place) { out_.names().set(n_.iter, place); }
+  std::string element(const Vector &v) const { return cat(v.variable, "[", group_, "]"); }
+  std::string address(const Vector &v) const {
+    out_.expressions().begin(v.access.index);
+    return cat("(", v.access.is_stored ? "" : "const ", v.type, " *)&",
+               out_.expressions().place(v.access.buf, v.access.index));
+  }
+  const Vector &vector_at(const Buf &b, const std::vector<Expr> &index) const {
+    auto found = std::find_if(vectors_.begin(), vectors_.end(), [&](const Vector &v) {
+      return v.access.buf == b && equal(v.access.index, index);
+    });
+    ensure(found != vectors_.end(), "a copy of vectors accesses single elements");
+    return *found;
+  }
+
+  void each_group(const std::function<void()> &body) {
+    text_.line("#pragma unroll");
+    text_.open(cat("for (i32 ", group_, " = 0; ", group_, " < ", groups_.count, "; ", group_, "++)"));
+    text_.line(cat("const i64 ", first_, " = ", groups_.begin, " + ", group_, " * ", groups_.apart, ";"));
+    if (!groups_.end.empty()) text_.line(cat("if (", first_, " >= ", groups_.end, ") continue;"));
+    at(value_);
+    for (const Stmt &s : parts_.names) out_.define(as<Let>(s)->sym, as<Let>(s)->value);
+    body();
+    at(iterator_);
+    text_.close();
+  }
+
+  void execute(const EmitIteration &iteration) {
+    at(iterator_);
+    for (const Vector &v : vectors_)
+      out_.expressions().redirect(v.access.buf, v.access.index, cat(element(v), ".v[", u_, "]"));
+    text_.line("#pragma unroll");
+    text_.open(cat("for (i32 ", u_, " = 0; ", u_, " < ", n_.how.vector_width, "; ", u_, "++)"));
+    iteration(cat(first_, " + ", u_), with_names(parts_, parts_.inner));
+    text_.close();
+    for (const Vector &v : vectors_) out_.expressions().restore(v.access.buf.get());
+    at(value_);
+    for (const Vector &v : vectors_)
+      if (v.access.is_stored)
+        text_.line(cat(v.access.buf->space == Space::stack ? "kw_st_shared(" : "kw_st(", address(v), ", ",
+                       element(v), ");"));
+  }
+
+  const For &n_;
+  const GuardedBody &parts_;
+  const Groups &groups_;
+  CudaStatements &out_;
+  CudaText &text_;
+  std::vector<Vector> vectors_;
+  std::string iterator_, group_, first_, u_;
+  std::string value_;  ///< of the iterator, at the first of a group
+};
+
+}  // namespace
+
 void emit_groups(const For &n, const VectorLoop &loop, const Groups &groups, CudaStatements &out,
                  const EmitIteration &iteration) {
-  CudaText &text = out.text();
-  std::vector<Vector> vectors = vectors_of(loop, n.how.vector_width, out.names());
-  const GuardedBody &parts = loop.parts;
-  const std::string iterator = out.names().of(n.iter), group = out.names().fresh("group"),
-                    first = out.names().fresh("first"), u = out.names().fresh("u");
-  std::string value = groups.lo.empty() ? first : cat("(", groups.lo, " + ", first, ")");
-  auto at = [&](const std::string &place) { out.names().set(n.iter, place); };
-  auto element = [&](const Vector &v) { return cat(v.variable, "[", group, "]"); };
-  auto address = [&](const Vector &v) {
-    out.expressions().begin(v.access.index);
-    return cat("(", v.access.is_stored ? "" : "const ", v.type, " *)&",
-               out.expressions().place(v.access.buf, v.access.index));
-  };
-  auto each_group = [&](const std::function<void()> &body) {
-    text.line("#pragma unroll");
-    text.open(cat("for (i32 ", group, " = 0; ", group, " < ", groups.count, "; ", group, "++)"));
-    text.line(cat("const i64 ", first, " = ", groups.begin, " + ", group, " * ", groups.apart, ";"));
-    if (!groups.end.empty()) text.line(cat("if (", first, " >= ", groups.end, ") continue;"));
-    at(value);
-    for (const Stmt &s : parts.names) out.define(as<Let>(s)->sym, as<Let>(s)->value);
-    body();
-    at(iterator);
-    text.close();
-  };
-  for (const Vector &v : vectors) text.line(cat(v.type, " ", v.variable, "[", groups.count, "];"));
-  each_group([&] {
-    for (const Vector &v : vectors)
-      if (v.access.is_loaded) text.line(cat(element(v), " = kw_ld(", address(v), ");"));
-  });
-  each_group([&] {
-    at(iterator);
-    for (const Vector &v : vectors)
-      out.expressions().redirect(v.access.buf, v.access.index, cat(element(v), ".v[", u, "]"));
-    text.line("#pragma unroll");
-    text.open(cat("for (i32 ", u, " = 0; ", u, " < ", n.how.vector_width, "; ", u, "++)"));
-    iteration(cat(first, " + ", u), with_names(parts, parts.inner));
-    text.close();
-    for (const Vector &v : vectors) out.expressions().restore(v.access.buf.get());
-    at(value);
-    for (const Vector &v : vectors)
-      if (v.access.is_stored)
-        text.line(cat(v.access.buf->space == Space::stack ? "kw_st_shared(" : "kw_st(", address(v), ", ",
-                      element(v), ");"));
-  });
+  GroupEmitter(n, loop, groups, out).load_and_execute(iteration);
+}
+
+void emit_copies(const For &n, const VectorLoop &loop, const Groups &groups, CudaStatements &out) {
+  GroupEmitter(n, loop, groups, out).copy();
 }
 
 void emit_vector(const For &n, const VectorLoop &loop, const Several &mine, const std::string &aligned,

@@ -40,6 +40,9 @@ int64_t groups_at_once(const For &n, const VectorLoop &loop);
 /// and the stores of each. The stores of 16 bytes are no plain ones, which loads could move across.
 void emit_groups(const For &n, const VectorLoop &loop, const Groups &groups, CudaStatements &out,
                  const EmitIteration &iteration);
+/// Emits groups that begin asynchronous copies to memory that the team shares, all of whose accesses are
+/// vectors.
+void emit_copies(const For &n, const VectorLoop &loop, const Groups &groups, CudaStatements &out);
 
 /// The iterations of a thread by their numbers from 0 on: the first one, the end of all, and the threads of a
 /// block. The iterator of number k is lo + k · step; without `lo` it is the number.

@@ -218,10 +218,10 @@ class RowBuilder {
     return found == tiles_.end() ? Buf{} : found->second;
   }
 
-  Stmt block_loop(const Sym &iter, int64_t count, uint32_t unroll, LoopId id, Stmt body) const {
+  static For block_loop(const Sym &iter, int64_t count, uint32_t unroll, LoopId id, Stmt body) {
     For out{iter, const_int(0), const_int(count), 1, ForKind::block, Hint::none, {}, std::move(body)};
     out.how.threads = static_cast<uint32_t>(warp_threads), out.how.unroll = unroll, out.id = id;
-    return for_loop(std::move(out), loc_);
+    return out;
   }
 
   /// Executes statements for each row of the team, with the scalars of the row.
@@ -252,7 +252,8 @@ class RowBuilder {
     Stmt out = seq(std::move(statements), loc_);
     for (const Buf &cell : own) out = alloc(cell, Fill::none, out, loc_);
     out = if_else(binary(BinOp::lt, kw::ref(i), rows_.hi), std::move(out), {}, loc_);
-    return block_loop(t, width_, 0, rows_.id, let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_));
+    out = let(i, add(kw::ref(first_), kw::ref(t)), std::move(out), loc_);
+    return for_loop(block_loop(t, width_, 0, rows_.id, std::move(out)), loc_);
   }
   /// for j0: copies in, 32 columns of each row, copies out
   Stmt columns(const RowPart &p) const {
@@ -316,16 +317,21 @@ class RowBuilder {
                               : store(r.buf, index, load(tile, {row, column}), loc_));
     }
     if (statements.empty()) return {};
+    size_t copied = statements.size();
     Expr inside =
         logic(true, binary(BinOp::lt, kw::ref(i), rows_.hi), binary(BinOp::lt, kw::ref(j), p.columns->hi));
     Stmt body = if_else(inside, seq(std::move(statements), loc_), {}, loc_);
     body = let(j, add(kw::ref(first), by_rows ? column : row), std::move(body), loc_);
     body = let(i, add(kw::ref(first_), by_rows ? row : column), std::move(body), loc_);
+    bool runs_ahead = in && room_.stages > 1;
     // Loads that threads wait for come first, as many as those from shared memory.
-    uint32_t unroll = !in                ? copies_back_at_once
-                      : room_.stages > 1 ? copies_ahead_at_once
-                                         : shared_loads_at_once;
-    return block_loop(k, tile_side * width_, unroll, LoopId{}, std::move(body));
+    uint32_t unroll = !in ? copies_back_at_once : runs_ahead ? copies_ahead_at_once : shared_loads_at_once;
+    For out = block_loop(k, tile_side * width_, unroll, LoopId{}, std::move(body));
+    int64_t vector = in ? team_vector_width(out) : 1;
+    // A copy that runs ahead is of vectors on both sides; tiles of rows are padded.
+    bool fits = !runs_ahead || vector_loop(out, vector).accesses.size() == 2 * copied;
+    if (vector > 1 && fits) out.how.vector_width = static_cast<uint32_t>(vector);
+    return for_loop(std::move(out), loc_);
   }
 
   For rows_;
