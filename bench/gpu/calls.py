@@ -1,8 +1,8 @@
 """Time of a call that launches a kernel, until it returns: on the stand-in of the driver, or on a GPU.
 
-`python bench/gpu/calls.py [--device]` prints medians of 15 rounds of 1,000 calls from Python, and what
-launches.cpp measures in C++ where this build has it. The stand-in keeps launches until somebody waits for
-them, and its own time for that, a vector for each launch, is part of the figures.
+`python bench/gpu/calls.py [--device] [--tiny]` prints medians of 15 rounds of 1,000 calls from Python, and
+what launches.cpp measures in C++ where this build has it. The stand-in keeps launches until somebody waits
+for them, and its own time for that, a vector for each launch, is part of the figures.
 """
 
 from __future__ import annotations
@@ -33,18 +33,27 @@ TEXTS = {  # with the number of arrays
 }
 
 
-def microseconds(call: Callable[[], Any], wait: Callable[[], None]) -> float:
+def with_nvrtc() -> dict[str, str]:
+    """The environment for a program in C++, which finds no packages of Python."""
+    sys.path.insert(0, str(ROOT / "tests" / "gpu"))
+    import nvrtc
+
+    found = nvrtc.path()
+    return {**({"KW_NVRTC": found} if found else {}), **os.environ}
+
+
+def microseconds(call: Callable[[], Any], wait: Callable[[], None], calls: int, rounds: int) -> float:
     """The median time of one call."""
     call()
-    rounds = []
-    for _ in range(ROUNDS):
+    times = []
+    for _ in range(rounds):
         wait()
         start = time.perf_counter()
-        for _ in range(CALLS):
+        for _ in range(calls):
             call()
-        rounds.append(1e6 * (time.perf_counter() - start) / CALLS)
+        times.append(1e6 * (time.perf_counter() - start) / calls)
     wait()
-    return statistics.median(rounds)
+    return statistics.median(times)
 
 
 def main(arguments: list[str]) -> None:
@@ -55,16 +64,19 @@ def main(arguments: list[str]) -> None:
         os.environ.update(stand_ins.environment())
     import kernelwright as kw
 
+    tiny = "--tiny" in arguments
+    calls, rounds = (10, 1) if tiny else (CALLS, ROUNDS)
     print(f"microseconds of a call that launches ({kw.cuda.device().name})")
     for name, (count, text) in TEXTS.items():
         kernel = kw.kernel(text)
         tensors = [kw.Tensor(np.ones(4, np.float32), device="cuda") for _ in range(count)]
         call = functools.partial(kernel, *tensors)
-        print(f"  {name:20} {microseconds(call, kw.cuda.synchronize):6.2f}", flush=True)
+        print(f"  {name:20} {microseconds(call, kw.cuda.synchronize, calls, rounds):6.2f}", flush=True)
     program = Path(str(kw.__file__)).parents[1] / "bench" / "kw_launches"
     if program.exists():
         # the stand-in executes a launch of 64 KB in milliseconds
-        subprocess.run([program, *([] if "--device" in arguments else ["100", "5"])], check=True)
+        size = ["10", "1"] if tiny else [] if "--device" in arguments else ["100", "5"]
+        sys.exit(subprocess.run([program, *size], env=with_nvrtc(), check=False).returncode)
 
 
 if __name__ == "__main__":

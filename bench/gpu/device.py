@@ -117,18 +117,20 @@ def time_of_peer(
     wanted: tuple[Any, ...],
     options: argparse.Namespace,
 ) -> str:
-    """Microseconds; "-" where the library has no such kernel, fails or gives another result."""
+    """Microseconds; "-" where there is nothing to compare, "wrong" for another result, and "failed"."""
+    if (call := peer.prepare(case)) is None:
+        return "-"
     try:
-        if (call := peer.prepare(case)) is None:
-            return "-"
         own = [tuple(peer.adopt(a) if isinstance(a, kw.Tensor) else a for a in one) for one in arguments]
         found = call(*own[0])
         results = found if isinstance(found, tuple) else (found,)
         if difference(case, tuple(map(peer.to_numpy, results)), wanted):
-            return "-"
+            return "wrong"
         return f"{1e6 * seconds(in_turns(call, own), options.rounds, options.least, peer.wait):.1f}"
-    except Exception:
-        return "-"
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0]
+        print(f"{peer.name} of {case.name}: {type(error).__name__}: {first}", file=sys.stderr)
+        return "failed"
 
 
 def row(case: Case, options: argparse.Namespace, copy_rate: float, peers: list[Peer]) -> str:
@@ -201,15 +203,20 @@ def main() -> None:
     source = kw.Tensor(np.ones(1024 if options.tiny else ROTATED // 4, np.float32), device="cuda")
     print(f"{device.name}, {device.arch}, with {size_of([source]) >> 20} MB")
     rate = ceilings(source, options)
-    costs_of_calls(options)
+    if not options.peers:
+        costs_of_calls(options)
     peers = installed() if options.peers else []
     heads = [f"{'us':>10} {'GB/s':>9} {'of copy':>8}", *(f"{peer.name:>9}" for peer in peers)]
     print(f"  {'':20} {'size':>8} {' '.join(heads)}", flush=True)
+    failed = 0
     for name in options.kernels or CASES:
         try:
-            print(row(CASES[name], options, rate, peers), flush=True)
+            line = row(CASES[name], options, rate, peers)
         except Exception as error:
-            print(f"  {name:20} failed: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
+            line = f"  {name:20} failed: {type(error).__name__}: {str(error).splitlines()[0]}"
+        failed += not line.endswith("  right")
+        print(line, flush=True)
+    sys.exit(f"{failed} kernels failed, or their results are wrong" if failed else 0)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 // What one launch costs in C++: by the driver alone, by our runtime, and replayed in a graph.
 //     kw_launches [LAUNCHES [ROUNDS]]
 // Prints microseconds of one launch, medians over the rounds: until the functions have returned, and until
-// the device has executed all. Our kernel adds 1 to 64 KB in place, and the sum is compared at the end.
+// the device has executed all. Our kernel adds 1 to each element of 64 KB, which are compared at the end. More
+// than 1,000 launches may fill the queue of a device, so that functions wait for it.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -157,14 +158,14 @@ class Launches {
   }
 
   int launches_, rounds_;
+  CudaDevice &device_;  // first: without a driver its error tells why
   GraphDriver graphs_;
-  CudaDevice &device_;
   const CudaDriver &driver_;
   std::shared_ptr<const LoadedKernel> kernel_;
   CuStream stream_ = nullptr;
   CuPointer data_ = 0;
   void *pointer_ = nullptr;
-  int64_t added_ = 0;  ///< to each element, when the device has executed all
+  int64_t added_ = 0;  ///< to each element by all launches
 };
 
 int run(int launches, int rounds) {
@@ -186,14 +187,19 @@ int run(int launches, int rounds) {
 
 int main(int argc, char **argv) {
   int launches = argc > 1 ? std::atoi(argv[1]) : 1000, rounds = argc > 2 ? std::atoi(argv[2]) : 15;
-  if (launches < 1 || rounds < 1) {
+  // Elements count the launches, which f32 does exactly up to 2^24.
+  if (launches < 1 || rounds < 1 || int64_t{launches} * (2 * rounds + 2) > 1 << 24) {
     std::fprintf(stderr, "usage: kw_launches [LAUNCHES [ROUNDS]]\n");
     return 2;
   }
   try {
     return kw::run(launches, rounds);
   } catch (const kw::ResolvedError &e) {
-    for (const kw::Resolved &r : e.errors) std::fprintf(stderr, "kw_launches: %s\n", r.message.c_str());
+    for (const kw::Resolved &r : e.errors) {
+      std::fprintf(stderr, "kw_launches: %s\n", r.message.c_str());
+      for (const auto *lines : {&r.notes, &r.help})
+        for (const std::string &line : *lines) std::fprintf(stderr, "  %s\n", line.c_str());
+    }
   } catch (const std::exception &e) {
     std::fprintf(stderr, "kw_launches: %s\n", e.what());
   }

@@ -59,14 +59,18 @@ SHAPES: dict[str, Callable[..., tuple[int, ...]]] = {
 
 
 def launcher(case: Case) -> Callable[..., Any] | None:
-    """A function of arrays that makes the result and launches the kernel of a case."""
+    """A function that launches the kernel of a case; the result for a shape is always the same array."""
     if case.name not in LOOPS:
         return None
     kernel, shape_of = cuda.jit(LOOPS[case.name]), SHAPES[case.name]
 
+    results: dict[tuple[int, ...], Any] = {}
+
     def call(*arguments: Any) -> Any:
         shape = shape_of(*arguments)
-        result = cuda.device_array(shape, arguments[0].dtype)
+        # made once: Numba has no pool, and its memory costs more than the kernels
+        if (result := results.get(shape)) is None:
+            result = results[shape] = cuda.device_array(shape, arguments[0].dtype)
         threads = (256,) if len(shape) == 1 else (32, 8)
         blocks = tuple(math.ceil(n / t) for n, t in zip(shape[::-1], threads, strict=True))
         kernel[blocks, threads](*arguments, result)

@@ -8,6 +8,7 @@ installed has no column.
 
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,14 +36,14 @@ def with_module(function: Any, module: Any) -> Call:
     if not isinstance(function, types.FunctionType):
         is_linear = (function.__module__ or "").endswith(".linalg")
         return getattr(module.linalg if is_linear else module, function.__name__)  # np.exp itself
-    words: dict[str, Any] = {**function.__globals__, "np": module}
+    names: dict[str, Any] = {**function.__globals__, "np": module}
 
     def rebound(f: types.FunctionType) -> types.FunctionType:
-        return types.FunctionType(f.__code__, words, f.__name__, f.__defaults__, f.__closure__)
+        return types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
 
     for name, value in function.__globals__.items():
         if isinstance(value, types.FunctionType) and value.__module__ == function.__module__:
-            words[name] = rebound(value)
+            names[name] = rebound(value)
     return rebound(function)
 
 
@@ -95,6 +96,7 @@ def cupy_peers() -> list[Peer]:
 
 
 def jax_peers() -> list[Peer]:
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else it takes 3/4 of the memory
     import jax
 
     jax.config.update("jax_enable_x64", True)  # subscripts are i64

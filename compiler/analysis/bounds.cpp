@@ -70,7 +70,7 @@ std::string bound_text(const Func &f, const Expr &e) {
   return form ? affine_text(f, *form) : expr_text(f, e);
 }
 
-/// Returns whether a condition, or its negation, is written with an `or` outside.
+/// Returns whether the outermost operator of a condition, or of its negation, is `or`.
 static bool is_either(const Expr &e, bool holds) {
   if (const Unary *n = as<Unary>(e); n && n->op == UnOp::logical_not) return is_either(n->a, !holds);
   const Logic *n = as<Logic>(e);

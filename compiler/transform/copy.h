@@ -25,7 +25,8 @@ Stmt copy_of(const Stmt &root, Substitution with = {});
 Stmt substituted(const Stmt &root, const Substitution &with);
 Expr substituted(const Expr &e, const Substitution &with);
 
-/// Returns a name as a cell, and its body as `rest` makes it of one that loads the cell:
+/// Replaces a Let by a cell: stores its value, then `rest` of the body, in which loads of the cell stand for
+/// the name.
 ///     v = x[i]; y[i] = v   →   v[] = x[i]; y[i] = v[]
 Stmt with_cell(const Let &n, const Loc &loc, const std::function<Stmt(const Stmt &)> &rest);
 

@@ -120,7 +120,8 @@ def stage_of(stage: str, args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _inspect(self: Kernel, args: tuple[Any, ...], keywords: Mapping[str, Any], stage: str) -> str:
-    if "device" in keywords and "device" not in _core.function_of(self).__code__.co_varnames:
+    code = _core.function_of(self).__code__
+    if "device" in keywords and "device" not in code.co_varnames[: code.co_argcount]:
         shown = stage if stage in ("llvm", "asm") else "ir"
         raise TypeError(f"{shown}() shows code for the CPU and takes no device; use .cuda() or .ptx()")
     return _core.inspect(self, *_with_examples(self, args, keywords), stage)

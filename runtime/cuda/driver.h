@@ -114,7 +114,7 @@ struct CudaDriver {
 const CudaDriver *find_driver();
 /// Returns the driver; throws ResolvedError, E501 with the reason and with what still works.
 const CudaDriver &need_driver();
-/// Throws ResolvedError: E501 with a reason, and with what still works if that is not given.
+/// Throws ResolvedError: E501 with a reason. The help says what still works if `help` is empty.
 [[noreturn]] void throw_no_device(const std::string &why, const std::string &help = {});
 /// Returns why there is no driver or no device, as E501 words it; "" if there is one.
 std::string why_no_cuda();

@@ -8,6 +8,7 @@
 set -u
 out=${1:?usage: tests/gpu/device_run.sh OUT}
 root=$(cd "$(dirname "$0")/../.." && pwd)
+self=$root/tests/gpu/device_run.sh
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$root" || exit 1
@@ -15,17 +16,16 @@ python=${PYTHON:-python3}
 build=${KW_DEVICE_BUILD:-$root/build-device}
 kit=${KW_DEVICE_KIT:-$root/.kit}
 tiny=${KW_DEVICE_TINY:-}
-: >"$out/summary.txt"
 failed=0
 # the second, since the epoch, at which what runs is ended, and nothing more begins
-deadline=${KW_DEVICE_DEADLINE:-$(($(date +%s) + 530))}
+export KW_DEVICE_DEADLINE="${KW_DEVICE_DEADLINE:-$(($(date +%s) + 530))}"
 
 # stage NAME SECONDS COMMAND …
 stage() {
     name=$1 limit=$2
     shift 2
     begin=$(date +%s)
-    left=$((deadline - begin))
+    left=$((KW_DEVICE_DEADLINE - begin))
     [ $limit -le $left ] || limit=$left
     if [ $limit -le 0 ]; then
         failed=1
@@ -60,21 +60,21 @@ tests() {
 }
 
 case ${2:-} in
-build | describe) "$2" && exit ;;
+build | describe)
+    "$2"
+    exit
+    ;;
 esac
-[ -n "${KW_DEVICE_BUILD:-}" ] || stage build 150 "$0" "$out" build
+: >"$out/summary.txt"
+[ -n "${KW_DEVICE_BUILD:-}" ] || stage build 150 "$self" "$out" build
 export PYTHON="$python" KW_DEVICE_BUILD="$build"
 export PYTHONPATH="$build:${PYTHONPATH:-}:$kit/python" KW_CACHE_DIR="${KW_CACHE_DIR:-$out/cache}"
 export KW_TEST_DEVICE="${KW_TEST_DEVICE:-cuda}"
-stage machine 30 "$0" "$out" describe
+stage machine 30 "$self" "$out" describe
 tests prelude 60 kw_min
 tests emulated 120 softmax
 stage gallery 100 "$python" bench/gpu/device.py ${tiny:+--tiny copy softmax}
-stage launches 20 "$build/bench/kw_launches" ${tiny:+10 1}
-compared=${tiny:+add}
-: "${compared:=add sum_all sum_rows sum_columns argmax_rows softmax layernorm transpose stencil_2d cumsum_rows gather}"
-# shellcheck disable=SC2086  # several names
-stage peers 90 "$python" bench/gpu/device.py --peers ${tiny:+--tiny} $compared
+stage launches 20 "$python" bench/gpu/calls.py --device ${tiny:+--tiny}
 tests teams 30 a_long_row
 tests sums 30 dot
 tests schedules 90 int8
@@ -83,4 +83,8 @@ tests vectors 30 add
 tests atomics 30 least
 tests operators 30 softmax
 tests device 30 wait
+compared=${tiny:+add}
+: "${compared:=add sum_all sum_rows sum_columns argmax_rows softmax layernorm transpose stencil_2d cumsum_rows gather}"
+# shellcheck disable=SC2086  # several names
+stage peers 90 "$python" bench/gpu/device.py --peers ${tiny:+--tiny} $compared
 exit $failed

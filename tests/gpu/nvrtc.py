@@ -31,7 +31,7 @@ class Compiled:
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment of this process without the stand-ins that KW_TEST_DEVICE=emulated puts there."""
+    """Returns the environment without the stand-ins: KW_TEST_DEVICE=emulated sets KW_NVRTC to one of them."""
     hidden = {"KW_LIBCUDA", *(["KW_NVRTC"] if os.environ.get("KW_TEST_DEVICE") == "emulated" else [])}
     return {name: value for name, value in os.environ.items() if name not in hidden}
 

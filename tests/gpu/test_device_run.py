@@ -13,8 +13,8 @@ import stand_ins
 import kernelwright as kw
 
 STAGES = (
-    "machine prelude emulated gallery launches peers "
-    "teams sums schedules tiles vectors atomics operators device"
+    "machine prelude emulated gallery launches "
+    "teams sums schedules tiles vectors atomics operators device peers"
 ).split()
 
 
@@ -43,7 +43,9 @@ def test_each_stage_ends_well(tmp_path: Path) -> None:
         "runtime",
         "graph",
     ], launches
-    for stage in STAGES[1:3] + STAGES[6:]:
+    compared = (tmp_path / "peers.txt").read_text()
+    assert compared.count("  right") == 1 and "  add  " in compared
+    for stage in STAGES[1:3] + STAGES[5:-1]:
         assert " passed" in (tmp_path / f"{stage}.txt").read_text(), stage
 
 
@@ -66,3 +68,21 @@ def test_the_build_without_llvm(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stdout
     rules = (tmp_path / "build.ninja").read_text()
     assert "KW_WITHOUT_LLVM" in rules and "kw_llvm" not in rules
+    assert "build bench/kw_launches: " in rules and "kw_bench" not in rules
+
+
+def test_a_stage_that_fails(tmp_path: Path) -> None:
+    """It is told once, and the others run; so does a stage that has no time left."""
+    environment = {"KW_DEVICE_BUILD": str(tmp_path), "PYTHON": "false", "KW_DEVICE_TINY": "1"}
+    script = Path(__file__).with_name("device_run.sh")
+
+    def summary(**more: str) -> tuple[int, list[str]]:
+        told = tmp_path / "out" / "summary.txt"
+        done = subprocess.run(
+            [script, told.parent], env={**os.environ, **environment, **more}, capture_output=True, timeout=60
+        )
+        return done.returncode, re.sub(r"after \d+ s", "after N s", told.read_text()).splitlines()
+
+    assert summary() == (1, [f"{stage}: ended with 1 after N s" for stage in STAGES])
+    late = [f"{stage}: not run, because no time was left" for stage in STAGES]
+    assert summary(KW_DEVICE_DEADLINE="1") == (1, late)

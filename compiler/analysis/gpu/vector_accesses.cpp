@@ -59,8 +59,10 @@ class AccessFinder {
     for_each_evaluated(n_.body, [&](const Expr &e) {
       walk(e, [&](const Load &l, const Expr &) { refuse_others(l.buf, l.index); });
     });
-    std::erase_if(found_, [&](VectorAccess &a) { return refused_.count(a.buf.get()) || !fits(a); });
-    return {std::move(parts_), std::move(found_)};
+    std::vector<VectorAccess> out;
+    for (VectorAccess &a : found_)
+      if (!refused_.count(a.buf.get()) && fits(a)) out.push_back(std::move(a));
+    return {std::move(parts_), std::move(out)};
   }
 
  private:

@@ -37,7 +37,7 @@ int64_t vector_width_on_gpu(const For &n);
 /// Likewise of a loop that a team shares; 1 also if it sums in lanes or computes functions.
 int64_t team_vector_width(const For &n);
 
-/// What exp and the like count for. Chosen: two in a body that may have most_operations are too many.
+/// The cost of exp and the like, in operations. Chosen: a body with two of them is long.
 inline constexpr uint32_t operations_of_function = 12;
 
 /// Returns the operations of an iteration, without those of subscripts.

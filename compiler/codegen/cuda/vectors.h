@@ -25,13 +25,13 @@ std::string vectors_are_aligned(const For &n, const VectorLoop &loop, CudaStatem
 std::string guard_holds(const For &n, const GuardedBody &parts, const std::string &first,
                         const std::string &last, CudaStatements &out);
 
-/// Groups of iterations of a thread, by their numbers: the first one's first, how many there are, and how far
-/// from one another; the value of the iterator for number 0, or "" for 0; the end of all, or "" if no group
-/// lies behind it.
+/// Groups of iterations of a thread. Iterations are numbered from 0 on.
 struct Groups {
-  std::string begin;
-  int64_t count, apart;
-  std::string lo, end;
+  std::string begin;  ///< number of the first iteration of the first group
+  int64_t count;      ///< of groups
+  int64_t apart;      ///< from the first iteration of a group to that of the next
+  std::string lo;     ///< value of the iterator for number 0; "" is 0
+  std::string end;    ///< number behind the last iteration of the loop; "" if no group lies behind it
 };
 /// Returns how many groups of iterations a thread of a team executes at once: one where it also stores
 /// vectors, which take as many registers.
@@ -54,7 +54,7 @@ struct Several {
 /// and as there are.
 void emit_vector(const For &n, const VectorLoop &loop, const Several &mine, const std::string &aligned,
                  CudaStatements &out);
-/// Emits those that one thread executes a block apart from one another.
+/// Emits the iterations of a grid loop that one thread executes, as many threads apart as a block has.
 void emit_unrolled(const For &n, const Several &mine, CudaStatements &out);
 
 }  // namespace kw

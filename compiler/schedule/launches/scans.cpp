@@ -163,10 +163,10 @@ class ScanBuilder {
   }
 
   Stmt loop(const Sym &iter, const Expr &lo, const Expr &hi, ForKind kind, Stmt body,
-            uint32_t unroll = shared_loads_at_once) const {
+            uint32_t of_unrolled = shared_loads_at_once) const {
     For out{iter, lo, hi, 1, kind, Hint::none, {}, std::move(body)};
     if (kind == ForKind::grid) out.how.per_block = 1, out.id = loop_.id;
-    if (kind == ForKind::unroll) out.how.unroll = unroll;
+    if (kind == ForKind::unroll) out.how.unroll = of_unrolled;
     if (kind == ForKind::block)
       out.how.threads = static_cast<uint32_t>(block_team_threads), out.how.unroll = team_unroll(out);
     return for_loop(std::move(out), loc_);

@@ -324,7 +324,7 @@ class RowBuilder {
     body = let(j, add(kw::ref(first), by_rows ? column : row), std::move(body), loc_);
     body = let(i, add(kw::ref(first_), by_rows ? row : column), std::move(body), loc_);
     bool runs_ahead = in && room_.stages > 1;
-    // Loads that threads wait for come first, as many as those from shared memory.
+    // A thread that waits for its loads begins several before the first store.
     uint32_t unroll = !in ? copies_back_at_once : runs_ahead ? copies_ahead_at_once : shared_loads_at_once;
     For out = block_loop(k, tile_side * width_, unroll, LoopId{}, std::move(body));
     int64_t vector = in ? team_vector_width(out) : 1;

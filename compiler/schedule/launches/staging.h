@@ -18,11 +18,12 @@ inline constexpr int64_t few_columns = 8;
 /// Iterations that are written out, so that a thread waits for several loads from shared memory, of some 30
 /// cycles, at once. Chosen.
 inline constexpr uint32_t shared_loads_at_once = 8;
-/// Copies that are written out. No thread waits for those to shared memory that run ahead.
+/// Copies of one element that are written out: those to shared memory that run ahead, for which no thread
+/// waits, and those of results back to memory. Chosen.
 inline constexpr uint32_t copies_ahead_at_once = 2, copies_back_at_once = 4;
 
-/// Returns how many iterations are written out of a loop that loads from shared memory. Of functions, eight
-/// copies take NVRTC half as long again as four (softmax of short rows: 272 ms and 208, NVRTC 13.0).
+/// Returns how many iterations are written out of a loop that loads from shared memory. With functions, eight
+/// take NVRTC a third longer than four (softmax of short rows: 272 ms and 208, NVRTC 13.0).
 inline uint32_t iterations_at_once(const For &n) {
   return operations_on_gpu(n) < operations_of_function ? shared_loads_at_once : shared_loads_at_once / 2;
 }
