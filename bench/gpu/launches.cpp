@@ -1,8 +1,8 @@
 // What one launch costs in C++: by the driver alone, by our runtime, and replayed in a graph.
 //     kw_launches [LAUNCHES [ROUNDS]]
 // Prints microseconds of one launch, medians over the rounds: until the functions have returned, and until
-// the device has executed all. Our kernel adds 1 to each element of 64 KB, which are compared at the end. More
-// than 1,000 launches may fill the queue of a device, so that functions wait for it.
+// the device has executed all. Our kernel adds 1 to each element of 64 KB, which are compared at the end.
+// More than 1,000 launches may fill the queue of a device, so that functions wait for it.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -24,7 +24,8 @@ void CallLowering::warn_callee(const ast::ExprPtr &callee) {
 /// Warns about a captured object, except a global that holds the word itself under its own name.
 void CallLowering::warn_shadow(const std::string &id, const Captured &c, Loc loc) {
   bool is_word = c.kind == Captured::Kind::word || c.kind == Captured::Kind::dtype;
-  bool means_itself = is_word && (c.text == id || rounding_to_int(c.text));
+  // NumPy 2 calls its bool_ "bool"
+  bool means_itself = is_word && (c.text == id || cat(c.text, "_") == id || rounding_to_int(c.text));
   if (means_itself || id == "round" || !is_language_word(id)) return;  // a bare round is Python's own
   if (!cx_.shadow_warned.insert(id).second) return;
   cx_.sink->add({Code::W101,

@@ -12,11 +12,13 @@ namespace {
 
 /// Reads the number of a device. Returns false with an exception.
 bool read_index(PyObject *number, uint32_t &index) {
-  auto value = PyLong_AsUnsignedLong(number);
-  if (PyErr_Occurred()) return false;
-  // a number beyond all devices stays one
-  index = value > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(value);
-  return true;
+  int overflow = 0;
+  auto value = PyLong_AsLongAndOverflow(number, &overflow);
+  if (value == -1 && PyErr_Occurred()) return false;
+  bool fits = !overflow && value >= 0 && value < most_devices;
+  if (!fits) PyErr_Format(PyExc_ValueError, "there is no device %R; devices are numbered from 0 on", number);
+  index = static_cast<uint32_t>(value);
+  return fits;
 }
 
 /// Runs `f(device)` with the device's context; null with an exception.
@@ -65,7 +67,7 @@ void ask_for_memory() {
 }
 
 PyObject *cuda_why(PyObject *, PyObject *) {
-  return guarded([] { return PyUnicode_FromString(why_no_cuda().c_str()); });
+  return guarded([] { return PyUnicode_FromString(why_no_first_device().c_str()); });
 }
 
 PyObject *cuda_device_count(PyObject *, PyObject *) {

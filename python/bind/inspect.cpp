@@ -50,7 +50,7 @@ void ask_for_arguments(const KernelState &k, std::string_view method) {
   for (const PyRef &p : k.parameters.names) names.push_back(utf8(p.get()));
   std::string text =
       cat("kernel '", k.name, "' has no compiled version yet: call it first, or give arguments, `", k.name,
-          ".", method, "(", join_text(names, ", "), ")`");
+          ".", method, "(", join_text(names, ", "), ")`, or their types as texts such as \"f32[:, :]\"");
   PyErr_SetString(PyExc_TypeError, text.c_str());
 }
 
@@ -182,7 +182,8 @@ py::object inspect_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     signature = k->last_plan->request.signature;
   } else if (!given && needs_arguments(*k)) {
     bool is_machine = stage == "llvm" || stage == "asm";
-    ask_for_arguments(*k, is_machine ? stage : stage.starts_with("cuda:") ? "cuda" : "ir");
+    std::string method = stage.substr(0, stage.find(':'));  // cuda:sm_90
+    ask_for_arguments(*k, is_machine || method != stage ? method : "ir");
     return {};
   } else {
     bool overlaps = false;

@@ -131,18 +131,26 @@ py::object warm_kernel(PyObject *kernel, const py::tuple &args, const py::dict &
   if (!k || !k->look()) return {};
   const Target &present = kernel_target().target;
   WarmUp warm(*k, args, keywords);
+  // every name is known before the first version is made
+  std::vector<std::pair<std::string, Target>> hosts, gpus;
   for (const std::string &name : targets) {
     auto target = target_from_name(name);
     if (!target) return {};
-    bool is_present = target->feature_text() == present.feature_text();
-    if (!warm.compile_for(name, is_present ? present : *target) || (is_present && !warm.make_plan()))
-      return {};
+    hosts.emplace_back(name, *target);
   }
   for (const std::string &name : devices) {
     auto target = device_target(name);
     if (!target) PyErr_SetString(PyExc_ValueError, unknown_device(name).c_str());
-    if (!target || !warm.compile_for_device(*target)) return {};
+    if (!target) return {};
+    gpus.emplace_back(name, *target);
   }
+  for (const auto &[name, target] : hosts) {
+    bool is_present = target.feature_text() == present.feature_text();
+    if (!warm.compile_for(name, is_present ? present : target) || (is_present && !warm.make_plan()))
+      return {};
+  }
+  for (const auto &[name, target] : gpus)
+    if (!warm.compile_for_device(target)) return {};
   return warm.made();
 }
 

@@ -173,10 +173,15 @@ def _explain(
     With arguments, or texts such as "f32[:, :]": for their types, compiled or not. Prints well; its fields
     hold the same facts as data. `html`: a page with the source coloured by what happened to each loop, which
     notebooks show. `device`: an architecture of GPUs, "sm_90", which need not be here: what a call launches
-    there. Raises TypeError if there is neither a call nor an argument, and ValueError for a device that is no
-    architecture.
+    there; with a tensor of a GPU among the arguments, that of its GPU. Raises TypeError if there is neither a
+    call nor an argument, and ValueError for a device that is no architecture.
     """
     from .explain import explain, explain_as_html
+    from .warm.warmup import architecture_of
+
+    if not isinstance(device, str):
+        raise TypeError(f"device is {device!r}, but must be an architecture of GPUs such as 'sm_90'")
+    device = device or architecture_of((*args, *keywords.values()))
 
     return (explain_as_html if html else explain)(self, *_with_examples(self, args, keywords), device)
 
@@ -207,7 +212,8 @@ def _warmup(
     `target`: "host" (the default), "avx512", "avx2", "generic", or several with commas; they need not be
     those of this machine. Makes both bodies of a version, the optimised and the checked one.
     `device`: architectures of GPUs, "sm_90", or several with commas, which need not be here; their kernels
-    are compiled to machine code, for which NVRTC is needed. With devices alone, no target is compiled for.
+    are compiled to machine code, for which NVRTC is needed. With devices alone, no target is compiled for; so
+    it is with a tensor of a GPU, whose architecture is the device then.
     Returns what it made or found. Raises what a call would raise for these types, TypeError for a missing
     type, and ValueError for a text that is no type, or an unknown target or architecture.
     """

@@ -33,6 +33,11 @@ class _BFloat16:
     __name__ = "bfloat16"  # kernels that import it mean the word
 
     @property
+    def kw_dtype(self) -> np.dtype[Any]:
+        """For attributes of operators."""
+        return self.dtype
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Returns the dtype of ml_dtypes."""
         import ml_dtypes
@@ -60,6 +65,7 @@ def _is_bfloat16(value: Any) -> builtins.bool:
 
 
 def _as_dtype(dtype: Any) -> Any:
+    """Returns what NumPy takes for a dtype of the language, which has bfloat16 besides."""
     return bfloat16.dtype if dtype is bfloat16 or dtype == "bfloat16" else dtype
 
 

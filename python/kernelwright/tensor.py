@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from .lang import bfloat16
 
 _Axes = int | Sequence[int] | None
 
@@ -69,7 +70,10 @@ class Tensor(_core.Tensor):
         where = device if device is not None else array.device if is_tensor else "cpu"
         if is_tensor and dtype is None and array.device != "cpu":
             return cls._as_class(array._to(*place(where)))
-        made = _core.Tensor.__new__(cls, np.asarray(array.numpy() if is_tensor else array, dtype))
+        if isinstance(dtype, str) and dtype == "bfloat16":
+            dtype = bfloat16.dtype
+        values = np.asarray(array.numpy() if is_tensor else array, dtype)
+        made = _core.Tensor.__new__(cls, values)
         return made if where == "cpu" else made._to(*place(where))
 
     def to(self, device: str) -> Any:
@@ -131,12 +135,16 @@ class Tensor(_core.Tensor):
 
     def __reduce__(self) -> Any:  # of pickle and copy
         self._check_leaving()
-        return (_restore, (type(self), self.numpy().copy(), self.__dict__.copy()))
+        return (_restore, (type(self), self.numpy().copy(), self.__dict__.copy(), self.device))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         self._check_leaving()
+        converts = dtype is not None and self.numpy_dtype != dtype
+        if copy is False and (converts or self.device != "cpu"):
+            why = f"has the dtype {self.numpy_dtype}" if self.device == "cpu" else f"lies on {self.device}"
+            raise ValueError(f"no array without a copy: the tensor {why}")
         array: np.ndarray[Any, Any] = self.numpy()
-        if dtype is not None and array.dtype != dtype:
+        if converts:
             return array.astype(dtype)
         return array.copy() if copy else array
 
@@ -169,6 +177,9 @@ class Tensor(_core.Tensor):
     def __getitem__(self, index: Any) -> Any:
         """Returns `self[index]` for integers, slices, an ellipsis, None, and one array of integers or
         booleans. Gradients pass through.
+
+        Integers and slices of step 1 give views: what a kernel writes there changes this tensor. Other
+        slices, arrays and masks give copies.
         """
         from .indexing import take
 
@@ -226,9 +237,11 @@ class Tensor(_core.Tensor):
         return operator("min")(self, as_list(axis), keepdims)
 
 
-def _restore(cls: type, array: Any, attributes: dict[str, Any]) -> Any:
-    """Returns a tensor from a pickle: a copy, without history."""
+def _restore(cls: type, array: Any, attributes: dict[str, Any], device: str = "cpu") -> Any:
+    """Returns a tensor from a pickle: a copy on the same device, without history."""
     made = cls._from_array(array)  # type: ignore[attr-defined]
+    if device != "cpu":
+        made = made._to(*place(device))
     made.__dict__.update(attributes)
     return made
 

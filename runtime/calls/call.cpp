@@ -223,8 +223,9 @@ std::string input_name(const OpCall &call, size_t flat) {
   e.message = cat("input '", name, "' of operator '", call.op->def.name, "' is on ",
                   its.kind == DeviceKind::cpu ? "the " : "", device_text(its), ", '",
                   input_name(call, static_cast<size_t>(first)), "' on ", device_text(call.device));
-  e.help = {cat("move it: ", name, ".to(\"",
-                call.device.kind == DeviceKind::cpu ? "cpu" : device_text(call.device), "\")")};
+  std::string device = call.device.kind == DeviceKind::cpu ? "cpu" : device_text(call.device);
+  e.help = {cat("move it: ", name, ".to(\"", device, "\"), or of an array kw.Tensor(", name, ", device=\"",
+                device, "\")")};
   throw ResolvedError({e});
 }
 

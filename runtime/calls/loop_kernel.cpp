@@ -124,6 +124,7 @@ Version &LoopKernel::find_version(const Invocation &call, std::unique_lock<std::
   v->request.identity = hash_bytes(cat("text ", source_.text)).text();
   v->request.signature = signature_of(call.words);
   v->request.options = options_;
+  v->request.places = {{source_.path, source_.first_line}};
   set_target(v->request, call.device);
   v->main = obtain(v->request, lock);
   for (const ParamRecord &p : v->main->artifact().params) v->has_inout |= p.mode == ParamMode::inout;

@@ -56,26 +56,34 @@ std::mutex making;  // of devices
 /// The streams that this thread has chosen; most threads have none.
 thread_local std::vector<std::pair<uint32_t, CuStream>> chosen;
 
+/// Returns the attributes that tell a device's compute capability as one number, 90 for 9.0.
+int capability_of(const CudaDriver &driver, CuDevice device, CuResult &result) {
+  int major = 0, minor = 0;
+  result = driver.cuDeviceGetAttribute(&major, cu_major, device);
+  if (result == cu_success) result = driver.cuDeviceGetAttribute(&minor, cu_minor, device);
+  return major * 10 + minor;
+}
+
+std::string too_old_text(uint32_t index, const std::string &name, int capability) {
+  return cat("device ", index, " (", name, ") has compute capability ", capability / 10, ".", capability % 10,
+             ", and 8.0 or newer is needed");
+}
+
 }  // namespace
 
 int arch_number(std::string_view arch) { return std::atoi(std::string(arch.substr(3)).c_str()); }
 
 CudaDevice::CudaDevice(const CudaDriver &driver, uint32_t index)
     : driver_(driver), index_(index), memory_(*this) {
-  auto attribute = [&](CuAttribute which) {
-    int value = 0;
-    check(driver.cuDeviceGetAttribute(&value, which, handle_), "cuDeviceGetAttribute");
-    return value;
-  };
   check(driver.cuDeviceGet(&handle_, static_cast<int>(index)), "cuDeviceGet");
   std::array<char, 256> text{};
   check(driver.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, handle_), "cuDeviceGetName");
   name_ = text.data();
-  capability_ = attribute(cu_major) * 10 + attribute(cu_minor);
+  CuResult result = cu_success;
+  capability_ = capability_of(driver, handle_, result);
+  check(result, "cuDeviceGetAttribute");
   auto target = target_for(capability_);
-  if (!target)
-    throw_no_device(cat("device ", index, " (", name_, ") has compute capability ", capability_ / 10, ".",
-                        capability_ % 10, ", and 8.0 or newer is needed"));
+  if (!target) throw_no_device(too_old_text(index, name_, capability_));
   target_ = std::move(*target);
   check(driver.cuDevicePrimaryCtxRetain(&context_, handle_), "cuDevicePrimaryCtxRetain");
   enter();
@@ -162,6 +170,19 @@ bool CudaDevice::wait(CuStream stream, const WaitLook &look) {
   }
   if (stopped) words_->cancel = 0;
   return stopped;
+}
+
+std::string why_no_first_device() {
+  const CudaDriver *driver = find_driver();
+  if (!driver) return why_no_cuda();
+  CuDevice handle = 0;
+  std::array<char, 256> name{};
+  CuResult result = driver->cuDeviceGet(&handle, 0);
+  if (result == cu_success)
+    result = driver->cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, handle);
+  int capability = result == cu_success ? capability_of(*driver, handle, result) : 0;
+  // other failures are told where the device is used
+  return result == cu_success && !target_for(capability) ? too_old_text(0, name.data(), capability) : "";
 }
 
 CudaDevice *find_used_device(uint32_t index) {

@@ -77,6 +77,9 @@ class CudaDevice {
   CallLog calls_;
 };
 
+/// Returns why kernels cannot run on the first device: there is no driver, or the device is too old; "" if
+/// they can. Opens no context.
+std::string why_no_first_device();
 /// Returns a device of the process; throws ResolvedError, E501 if there is none with this number.
 CudaDevice &cuda_device(uint32_t index);
 /// Returns the number of the device that an address belongs to; throws OpError for memory of no device.

@@ -107,11 +107,16 @@ def test_no_library_of_a_driver(tmp_path: Path) -> None:
             {"KW_EMULATOR_DEVICES": "75"},
             "device 0 (Emulated GPU 0) has compute capability 7.5, and 8.0 or newer is needed",
         ),
+        (
+            {"KW_EMULATOR_DEVICES": "75,90"},
+            "device 0 (Emulated GPU 0) has compute capability 7.5, and 8.0 or newer is needed",
+        ),
     ],
 )
 def test_drivers_that_cannot_be_used(tmp_path: Path, environment: dict[str, str], why: str) -> None:
-    text = f"DeviceError: error[E501]: no CUDA device: {why}{HELP}"
-    assert run(tmp_path, MOVE, **emulated(**environment)) == text
+    text = f"DeviceError: error[E501]: no CUDA device: {why}{HELP}\nFalse {why}"
+    program = MOVE + "print(kw.cuda.available(), kw.cuda.why())\n"
+    assert run(tmp_path, program, **emulated(**environment)) == text
 
 
 def test_other_numbers_of_devices(tmp_path: Path) -> None:
@@ -380,3 +385,13 @@ def test_machine_code_that_the_driver_refuses(tmp_path: Path) -> None:
         " CUDA_ERROR_INVALID_IMAGE\n"
         '      = help: report it with the output of KW_DEBUG="dump:after=all"'
     )
+
+
+def test_doctor_names_devices_that_are_too_old(tmp_path: Path) -> None:
+    environment = {**os.environ, **emulated(KW_EMULATOR_DEVICES="75,90"), "KW_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "kernelwright", "doctor"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    old = "device 0 (Emulated GPU 0) has compute capability 7.5, and 8.0 or newer is needed"
+    assert done.returncode == 1 and done.stderr == ""
+    assert f"gpu           {old}, Emulated GPU 1 (sm_90); CUDA 13.0\n" in done.stdout
+    assert f"problem       kernels do not run on the GPU: {old}\n" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import pickle
@@ -520,8 +521,63 @@ def test_a_late_fault_in_an_operator_that_is_compiled(device: Device) -> None:
 
 
 def test_devices_are_named_by_words(device: Device) -> None:
-    for name in (0, "", "gpu"):
+    for name in (0, "", "gpu", "cuda:64", "cuda:4294967296", "cuda:-1"):
         with pytest.raises(
             ValueError, match=r"there is no device .*; devices are 'cpu', 'cuda' and 'cuda:N'"
         ):
             kw.Tensor(np.ones(3), device=name)
+
+
+def test_numbers_of_devices(device: Device) -> None:
+    for number in (-1, 64, 1 << 40):
+        with pytest.raises(
+            ValueError, match=f"^there is no device {number}; devices are numbered from 0 on$"
+        ):
+            kw.cuda.device(number)
+
+
+def test_no_array_tells_the_device_of_a_repeated_call(device: Device) -> None:
+    """A kernel without arrays runs on the device of out=, and without that on the CPU."""
+
+    @kw.kernel
+    def numbers(n):
+        y = output_tensor((n,), "int32")
+        for i in range(n):
+            y[i] = i * n
+        return y
+
+    wanted = np.arange(8, dtype=np.int32) * 8
+    there, here = kw.Tensor(np.zeros(8, np.int32), device="cuda"), np.zeros(8, np.int32)
+    for _ in range(2):
+        assert np.array_equal(numbers(8, out=there).numpy(), wanted)
+        found = numbers(8)
+        assert isinstance(found, np.ndarray) and np.array_equal(found, wanted)
+        assert numbers(8, out=here) is here and np.array_equal(here, wanted)
+
+
+def test_copies_stay_on_the_device(device: Device) -> None:
+    x = np.arange(5, dtype=np.float32)
+    t = kw.Tensor(x, device="cuda:1")
+    for copied in (copy.copy(t), copy.deepcopy(t), pickle.loads(pickle.dumps(t))):
+        assert copied.device == "cuda:1" and copied is not t and np.array_equal(copied.numpy(), x)
+
+
+def test_arrays_without_a_copy(device: Device) -> None:
+    t = kw.Tensor(X, device="cuda")
+    with pytest.raises(ValueError, match=r"^no array without a copy: the tensor lies on cuda:0$"):
+        t.__array__(copy=False)
+    with pytest.raises(ValueError, match=r"^no array without a copy: the tensor has the dtype float32$"):
+        kw.Tensor(X.astype(np.float32)).__array__(np.float64, copy=False)
+    assert np.array_equal(t.__array__(), X)
+
+
+def test_the_device_of_arguments_is_explained_and_warmed(device: Device) -> None:
+    """A call with them runs there."""
+    kernel = kw.kernel("def f(a):\n    for i in range(a.shape[0]):\n        a[i] = a[i] + 1\n    return a\n")
+    x = np.zeros(3, np.float32)
+    t, other = kw.Tensor(x, device="cuda"), kw.Tensor(x, device="cuda:1")
+    assert [v.device for v in kernel.explain(t).versions] == ["sm_90"]
+    assert [v.device for v in kernel.explain(other).versions] == ["sm_80"]
+    assert [w.target for w in kernel.warmup(t)] == ["sm_90"]
+    assert [w.target for w in kernel.warmup(t, target="host")] == ["host", "host"]
+    assert [v.device for v in kernel.explain(x).versions] == [""]

@@ -161,3 +161,12 @@ def test_operators_take_arrays_of_other_libraries(torch: FakeTorch, device: Devi
         copy = kw.Tensor(array)
         assert copy.device == "cuda:0" and np.array_equal(copy.numpy(), 2 * X)
         assert np.array_equal(kw.Tensor(array, device="cpu").numpy(), 2 * X)
+
+
+def test_interfaces_of_instances_and_of_nothing(device: Device) -> None:
+    """An attribute of the object alone, as programs with addresses make it; no address without elements."""
+    t = kw.Tensor(X, device="cuda")
+    plain = SimpleNamespace(__cuda_array_interface__=t.__cuda_array_interface__)
+    assert np.array_equal(double(plain).numpy(), 2 * X)
+    empty = {"shape": (0,), "typestr": "<f8", "data": (0, False), "strides": None, "version": 3}
+    assert double(SimpleNamespace(__cuda_array_interface__=empty)).shape == (0,)

@@ -15,6 +15,7 @@ import pytest
 
 import kernelwright as kw
 from kernelwright import KernelSyntaxError
+from kernelwright.lang import bool_
 
 ONES = np.ones(3, np.float32)
 
@@ -280,11 +281,14 @@ def test_position_only_parameters() -> None:
 def test_inspection() -> None:
     """Every stage, for the types of given arguments or of the last call."""
     fresh = kw.kernel(add.__wrapped__)
-    for method in ("ir", "llvm", "asm", "explain"):
+    for method in ("ir", "llvm", "asm", "explain", "cuda", "ptx"):
         assert raised(TypeError, getattr(fresh, method)) == (
             "kernel 'add' has no compiled version yet: call it first, or give arguments, "
-            f"`add.{method}(a, b, factor)`"
+            f'`add.{method}(a, b, factor)`, or their types as texts such as "f32[:, :]"'
         )
+    for device in (None, 90):
+        told = raised(TypeError, lambda device=device: fresh.explain(ONES, ONES, device=device))
+        assert told == f"device is {device}, but must be an architecture of GPUs such as 'sm_90'"
     assert raised(TypeError, lambda: fresh.ir(ONES)) == "add(a, b, factor=2.0) is missing the argument 'b'"
     assert (
         raised(TypeError, lambda: fresh.ir(scale=1))
@@ -505,3 +509,31 @@ def test_elementary_functions_by_any_name_agree_under_python() -> None:
     kernel = kw.kernel(with_names)
     x = np.linspace(-20, 20, 400)
     np.testing.assert_array_equal(kernel(x), kernel.py(x))
+
+
+def test_a_tensor_is_no_self() -> None:
+    """The first of several arguments may be the `self` of a method, but no tensor of an operator."""
+    told = raised(kw.KernelTypeError, lambda: add(kw.Tensor(ONES), ONES))
+    assert told == (
+        "error[E221]: argument 'a' of kernel 'add' is a Tensor\n"
+        '      = help: operators take tensors: kw.register_op("namespace::add", add) makes the kernel one; or'
+        " pass its .numpy()"
+    )
+
+
+def test_bfloat16_is_named_alike() -> None:
+    for dtype in ("bfloat16", kw.bfloat16):
+        for made in (kw.Tensor(ONES, dtype), kw.Tensor(ONES).astype(dtype), kw.ops.cast(ONES, dtype)):
+            assert made.dtype.name == "bfloat16"
+
+
+def test_bool_of_the_language_may_be_imported(recwarn: pytest.WarningsRecorder) -> None:
+    truth = kw.kernel(holds_truth)
+    assert truth(np.arange(3)).tolist() == [False, True, True] and not recwarn.list
+
+
+def holds_truth(x):
+    y = output_tensor(x.shape, "bool")
+    for i in range(x.shape[0]):
+        y[i] = bool_(x[i])
+    return y

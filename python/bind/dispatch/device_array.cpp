@@ -211,6 +211,13 @@ std::optional<uint32_t> gpu_of(PyObject *o) {
   return found;
 }
 
+/// Returns whether an instance has an attribute of its own, besides those of its class.
+bool has_own(PyObject *o, const char *name) {
+  PyRef own(PyObject_GenericGetDict(o, nullptr));
+  if (!own) PyErr_Clear();  // an object without attributes
+  return own && PyDict_GetItemString(own.get(), name);
+}
+
 bool exports_dlpack(PyObject *o) {
   auto *type = reinterpret_cast<PyObject *>(Py_TYPE(o));
   return PyObject_HasAttrString(type, "__dlpack__") && PyObject_HasAttrString(type, "__dlpack_device__");
@@ -219,10 +226,10 @@ bool exports_dlpack(PyObject *o) {
 }  // namespace
 
 PyRef tensor_of_cuda_array(PyObject *o) {
-  // looks in the class first: a failed look-up in the object would make an exception
-  if (!PyObject_HasAttrString(reinterpret_cast<PyObject *>(Py_TYPE(o)), "__cuda_array_interface__"))
-    return {};
-  PyRef description(PyObject_GetAttrString(o, "__cuda_array_interface__"));
+  // not by the object's own look-up, which makes an exception where it fails, or anything in a proxy
+  constexpr const char *name = "__cuda_array_interface__";
+  if (!PyObject_HasAttrString(reinterpret_cast<PyObject *>(Py_TYPE(o)), name) && !has_own(o, name)) return {};
+  PyRef description(PyObject_GetAttrString(o, name));
   if (!description) {
     // what a property raises for an array of the CPU
     PyErr_Clear();
@@ -257,6 +264,9 @@ PyRef tensor_of_cuda_array(PyObject *o) {
     if (PyErr_Occurred()) return {};
     if (producer == no_stream) return refuse_array("names stream 0, which the interface forbids");
   }
+  bool is_empty = std::find(extents.begin(), extents.end(), 0) != extents.end();
+  if (!address && is_empty)  // as the interface wants it; nothing tells the device
+    return PyRef(wrap_tensor(default_result_class(), Tensor::empty(*dtype, extents, {DeviceKind::cuda, 0})));
   uint32_t index = device_of_memory(address);
   Borrowed memory(index, producer == no_stream ? Borrowed::Order::none : Borrowed::Order::stream, producer);
   memory.begin();

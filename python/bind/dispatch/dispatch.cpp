@@ -113,7 +113,8 @@ bool enter_plan(KernelState &k, CallPlan &plan, const CallFrame &f, Entry &entry
       plan, f.sizes(), f.overlaps, [&](Body body) { return need_body(k, plan, body); }, entry, error);
   if (entered == Entered::refused) raise_in_call(k, error);
   // the next call with these types and shapes may take the fast path
-  if (entered == Entered::ok && entry.is_new_shape) remember(plan, plan.body(), f.args);
+  bool may_repeat = entered == Entered::ok && entry.is_new_shape && f.device.kind == DeviceKind::cpu;
+  if (may_repeat) remember(plan, plan.body(), f.args);
   return entered == Entered::ok;
 }
 

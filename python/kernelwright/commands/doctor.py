@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, _core, cuda
+from ..errors import DeviceError
 from ..warm.cache_entries import entries
 
 _optional = {  # packages: what needs them, and how to get them
@@ -48,12 +49,19 @@ def _cpu() -> str:
 
 def _gpus() -> tuple[str, str]:
     """Returns what GPUs there are, or why there is none, and what is wrong with them, or ""."""
-    if why := cuda.why():
+    why = cuda.why()
+    if why and not cuda.device_count():
         return f"none: {why}", ""
-    devices = [cuda.device(i) for i in range(cuda.device_count())]
-    told = ", ".join(f"{d.name} ({d.arch})" for d in devices)
-    driver = "{}.{}".format(*devices[0].driver)
-    return f"{told}; CUDA {driver}", _computes_on_gpu()
+    told, driver = [], ""
+    for index in range(cuda.device_count()):
+        try:
+            device = cuda.device(index)
+        except DeviceError as error:
+            told.append(str(error).splitlines()[0].partition("no CUDA device: ")[2] or str(error))
+            continue
+        told.append(f"{device.name} ({device.arch})")
+        driver = "; CUDA {}.{}".format(*device.driver)
+    return ", ".join(told) + driver, why or _computes_on_gpu()
 
 
 def _computes_on_gpu() -> str:

@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _DEVICE = re.compile(r"cuda(?::(\d+))?$")
+_MOST_DEVICES = 64  # as in the compiled part
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,12 @@ class Memory:
 
 
 def available() -> bool:
-    """Returns whether there is a GPU that kernels can run on. `why()` tells why not."""
-    return _core.cuda_device_count() > 0
+    """Returns whether kernels can run on "cuda", the first GPU. `why()` tells why not."""
+    return not why()
 
 
 def why() -> str:
-    """Returns why there is no GPU that kernels can run on; "" if there is one."""
+    """Returns why kernels cannot run on "cuda": there is no GPU, or it is too old; "" if they can."""
     return _core.cuda_why()
 
 
@@ -87,7 +88,7 @@ def stream(handle: int, index: int = 0) -> Iterator[None]:
     default stream. Raises DeviceError E501 if there is no GPU with this number.
     """
     if not 0 <= index < _core.cuda_device_count():
-        device(index)  # which raises
+        device(index)  # raises
     before = _core.cuda_set_stream(index, handle)
     try:
         yield
@@ -113,7 +114,7 @@ def parse_device(name: str) -> tuple[int, int]:
     if name == "cpu":
         return 0, 0
     found = _DEVICE.match(name) if isinstance(name, str) else None
-    if not found:
+    if not found or int(found[1] or 0) >= _MOST_DEVICES:
         raise ValueError(f"there is no device {name!r}; devices are 'cpu', 'cuda' and 'cuda:N'")
     find_nvrtc()
     return 1, int(found[1] or 0)

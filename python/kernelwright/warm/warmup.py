@@ -11,7 +11,8 @@ from typing import Any
 from .. import _core
 from .._core import Kernel
 from ..argument_types import ArgumentTypeError, annotated_type, example
-from ..cuda import find_nvrtc
+from ..cuda import device as device_of
+from ..cuda import find_nvrtc, parse_device
 
 BODIES = ("main", "plain", "overlapping")
 """The bodies of a version, in the order of the core."""
@@ -67,6 +68,16 @@ def with_examples(
     # the call tells of names that no parameter has
     by_name = {n: one(names.index(n), n, keywords[n]) if n in names else keywords[n] for n in order}
     return tuple(positional), by_name
+
+
+def architecture_of(values: Iterable[Any]) -> str:
+    """Returns the architecture of the GPU on which the first tensor of a GPU among values lies, "sm_90"; ""
+    without one.
+    """
+    for value in values:
+        if isinstance(value, _core.Tensor) and value.device != "cpu":
+            return device_of(parse_device(value.device)[1]).arch
+    return ""
 
 
 def parameters_behind(kernel: Kernel, given: int) -> Iterator[tuple[str, str | None, bool]]:
@@ -132,8 +143,10 @@ def warmup(
     device: str | Iterable[str] | None = None,
 ) -> list[WarmedVersion]:
     """Compiles a kernel for types of arguments, given as texts, as example arrays or by annotations, and
-    stores it in the disk cache. Runs nothing.
+    stores it in the disk cache. Runs nothing. Without a target, tensors of a GPU choose its architecture.
     """
+    if device is None and target is None:
+        device = architecture_of((*args, *keywords.values())) or None
     positional, by_name = arguments_of(kernel, args, keywords, "warmup")
     devices = _names(device)
     if devices:
