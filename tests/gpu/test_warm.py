@@ -76,6 +76,10 @@ def test_a_warm_cache_needs_no_nvrtc(run: Any) -> None:
         "-m", "kernelwright", "warmup", "program.py", "--device", "sm_80,sm_90,sm_100", KW_LIBCUDA=NOWHERE
     )
     assert again.splitlines()[-1].startswith("0 compiled, 6 in the cache, 0 not made; ")
+    listed = [line.split()[4:] for line in run("-m", "kernelwright", "cache", "ls").splitlines()]
+    for device in ("sm_80", "sm_90", "sm_100"):
+        assert [device, "scaled(f64[:],", "float)"] in listed
+        assert [device, "scaled", "machine", "code"] in listed
     expected = "[2.0, 2.0, 2.0] [1.0, 1.0, 1.0]\n0 0\n"
     assert run("program.py", KW_NVRTC=NOWHERE, KW_FROZEN="1") == expected
     assert run("program.py", KW_NVRTC=NOWHERE, KW_FROZEN="1", KW_EMULATOR_DEVICES="80") == expected

@@ -284,6 +284,7 @@ def test_a_file_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ]
     assert found.out.splitlines()[2].startswith("2 compiled, 0 in the cache, 1 not made; ")
     assert found.err.startswith("two: not made\nkernel 'two': warmup() needs the type of 'x': give it")
+    assert found.err.endswith("\non the command line: --args 'f32[:, :]'\n")
     assert cli.main(["warmup", f"{path}:two", "--args", "f32[:]", "--target", "generic,avx2"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
 

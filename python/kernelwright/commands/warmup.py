@@ -31,7 +31,10 @@ def warm_file(request: str, types: str, target: str, device: str) -> Iterator[Ma
             made = kernel.warmup(*split(types), target=target or None, device=device or None)
             yield kernel.__qualname__, made, "", _core.cache_problem()
         except Exception as error:
-            yield kernel.__qualname__, [], str(error) or type(error).__name__, ""
+            told = str(error) or type(error).__name__
+            if isinstance(error, TypeError) and not types:
+                told += "\non the command line: --args 'f32[:, :]'"
+            yield kernel.__qualname__, [], told, ""
 
 
 def warm_entry(entry: dict[str, Any]) -> dict[str, Any]:

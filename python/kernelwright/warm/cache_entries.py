@@ -27,12 +27,15 @@ _file_name = re.compile(r"([0-9a-f]{32})\.kwa")
 _contents = "bundle.json"
 _format = "kernelwright bundle 1"
 _most_bytes = 256 << 20  # of an entry, as in runtime/cache_files.cpp
+_code = "machine code"
+_architecture = re.compile(r"cubin \d+\noption --gpu-architecture=(\w+)\n")
 
 
 @dataclass(frozen=True)
 class Entry:
     """One file of the cache. `state` is "sound", "damaged", "not private", "not readable" or "of another
-    version"; what is not sound has no types. `used` counts seconds since 1970.
+    version"; what is not sound has no types. The code of a launch on GPUs has the body "machine code" and no
+    types: other kernels with the same text use it. `used` counts seconds since 1970.
     """
 
     key: str
@@ -54,11 +57,14 @@ class Entry:
     @property
     def subject(self) -> str:
         """The name and the types: "add(f32[:], f32[:])"."""
-        return f"{self.name}({', '.join(self.types)})" if self.target else self.name
+        has_types = self.target and self.body != _code
+        return f"{self.name}({', '.join(self.types)})" if has_types else self.name
 
 
 def _facts(preimage: str) -> dict[str, Any]:
     """Returns what the preimage of a key tells of types, body, target and options."""
+    if found := _architecture.match(preimage):
+        return {"body": _code, "target": found[1], "is_of_this_build": True}
     lines: dict[str, str] = {}
     for line in preimage.splitlines():
         word, _, rest = line.partition(" ")
