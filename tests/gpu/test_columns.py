@@ -167,3 +167,24 @@ def test_halves_are_not_copied_ahead() -> None:
 def test_nvrtc_accepts_them(device: str) -> None:
     for function in KERNELS:
         nvrtc.expect_accepted(kw.kernel(function).cuda("f32[:, :]", "f32[:]", device=device), device)
+
+
+@pytest.mark.parametrize("second", ["uint8", "int16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(70, 64), (97, 40), (33, 130), (64, 4256)], ids=str)
+def test_copies_of_two_types(device: Device, second: str, shape: tuple[int, int]) -> None:
+    """As many elements of each as the wider type has in 16 bytes, so copies of 2 to 16 bytes."""
+
+    @kw.kernel
+    def both(x, z):
+        y = output_tensor((x.shape[1],), "float64")
+        for j in range(x.shape[1]):
+            s = 0.0
+            for i in range(x.shape[0]):
+                s = s * 0.5 + x[i, j] + z[i, j]
+            y[j] = s
+        return y
+
+    rng = np.random.default_rng(5)
+    x, z = rng.random(shape, dtype=np.float32), rng.integers(0, 9, shape).astype(second)
+    found = both(kw.Tensor(x, device="cuda"), kw.Tensor(z, device="cuda"))
+    assert np.array_equal(bits(found.numpy()), bits(both(x, z)))
