@@ -60,7 +60,7 @@ py::object export_kernel(PyObject *kernel, const py::tuple &args, const py::dict
   out.main = plan.main->artifact();
   for (const ParamRecord &p : out.main.params) plan.has_inout |= p.mode == ParamMode::inout;
   if (plan.has_inout && !check_written(*k, plan, f)) return {};
-  if (f.same_views || f.overlaps)
+  if (f.same_views || f.in_source_order)
     return refuse(k->name, "an argument that it writes shares memory with another",
                   "exported kernels write arrays of their own");
   r.options.body = Body::plain;

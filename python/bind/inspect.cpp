@@ -60,7 +60,7 @@ std::optional<Signature> signature_of_call(KernelState &k, const py::tuple &args
                                            bool &overlaps) {
   CallFrame f;
   if (!read_call(k, args, keywords, f) || !note_same_views(k, f)) return std::nullopt;
-  overlaps = f.overlaps;
+  overlaps = f.in_source_order;
   return signature_of(f.words);
 }
 

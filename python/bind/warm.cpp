@@ -33,7 +33,7 @@ class WarmUp {
     // only the artifact says which arguments are written
     for (const ParamRecord &p : plan.main->artifact().params) plan.has_inout |= p.mode == ParamMode::inout;
     if (plan.has_inout && !check_written(k_, plan, f)) return false;
-    if (f.same_views && !f.overlaps) {
+    if (f.same_views && !f.in_source_order) {
       f.add_alias_words(f.arg_count, f.out_count);
       r.signature = signature_of(f.words);
       if (!obtain(name, r)) return false;
@@ -56,7 +56,7 @@ class WarmUp {
     if (!plan.has_inout) return true;
     // arguments that are the same view are compiled as one buffer
     if (!note_written(made, f)) return false;
-    if (!f.same_views || f.overlaps) return true;
+    if (!f.same_views || f.in_source_order) return true;
     f.add_alias_words(f.arg_count, f.out_count);
     r.signature = signature_of(f.words);
     return obtain_for_device(r, source, made);

@@ -27,18 +27,20 @@ struct Invocation {
   FixedList<uint64_t, max_args> scalars;
   Device device{};  ///< of all data
 
+  /// The body `overlapping` runs, serially and in source order: a written array shares memory with another
+  /// (check_written), or an array of a GPU is misaligned (add_address).
+  bool in_source_order = false;
   // found by check_written
-  bool overlaps = false;     ///< a written array shares memory with another, or as below
   bool same_views = false;   ///< a written array is the same view as an argument
   uint32_t temporaries = 0;  ///< bit set of outputs computed in new memory and then copied to the given array
   /// Valid if `same_views`. `alias`: the first argument that is the same view, or the argument's own index.
   /// `out_alias`: an argument that is the same view as the given output, or UINT8_MAX.
   uint8_t alias[max_args], out_alias[max_outputs];
 
-  /// Lets the body `overlapping` run, which the host does, if an array on a GPU begins between two items:
-  /// code of a GPU cannot load these.
+  /// Notes an array on a GPU that begins between two items. Code of a GPU cannot load these, so the host runs
+  /// the call.
   void add_address(const ArrayView &a) {
-    overlaps |=
+    in_source_order |=
         device.kind != DeviceKind::cpu && reinterpret_cast<uintptr_t>(a.data) % item_size(a.dtype) != 0;
   }
 

@@ -168,7 +168,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands, std::span
   call.add_device_word();
   Version *v = &find_version(call, lock);
   compare_written(*v, call, operands);
-  if (call.same_views && !call.overlaps) {  // same views are compiled as one buffer
+  if (call.same_views && !call.in_source_order) {  // same views are compiled as one buffer
     call.add_alias_words(operands.size(), 0);
     v = &find_version(call, lock);
   }
@@ -181,7 +181,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands, std::span
   };
   Entry entry;
   Resolved error;
-  if (enter_call(*v, call.sizes(), call.overlaps, need, entry, error) != Entered::ok)
+  if (enter_call(*v, call.sizes(), call.in_source_order, need, entry, error) != Entered::ok)
     throw ResolvedError({error});
   lock.unlock();
 

@@ -77,7 +77,7 @@ class WrittenCheck {
         continue;
       }
       if (!share_bytes(w.array, other)) continue;
-      call_.overlaps = true;
+      call_.in_source_order = true;
       if (!copied) continue;
       return Refusal{cat(w.subject(), " of kernel '", kernel_, "' is written and overlaps argument '",
                          name_of(i), "', and one of them is not aligned to its items"),

@@ -112,9 +112,9 @@ static Entered enter_shape(Version &v, const CallSizes &sizes, const std::functi
   return Entered::ok;
 }
 
-Entered enter_call(Version &v, const CallSizes &sizes, bool overlaps, const std::function<bool(Body)> &need,
-                   Entry &entry, Resolved &error) {
-  if (overlaps) {  // runs serially and in source order
+Entered enter_call(Version &v, const CallSizes &sizes, bool in_source_order,
+                   const std::function<bool(Body)> &need, Entry &entry, Resolved &error) {
+  if (in_source_order) {
     EntryResult r;
     if (!need(Body::overlapping)) return Entered::no_body;
     if (!enter(*v.overlapping, sizes, r, error)) return Entered::refused;

@@ -57,10 +57,10 @@ struct Entry {
 enum class Entered : uint8_t { ok, refused, no_body };
 
 /// Chooses the body for a call and runs its entry program, or takes both from the last call of these sizes.
-/// `overlaps`: a written argument shares memory with another. `need` loads a body into the version; if it
+/// `in_source_order`: the body `overlapping` runs. `need` loads a body into the version; if it
 /// returns false, the result is no_body. If the result is `refused`, sets `error`: an extent is negative, an
 /// output exceeds 2^46 elements, or the temporaries exceed 2^46 bytes.
-Entered enter_call(Version &v, const CallSizes &sizes, bool overlaps, const std::function<bool(Body)> &need,
-                   Entry &entry, Resolved &error);
+Entered enter_call(Version &v, const CallSizes &sizes, bool in_source_order,
+                   const std::function<bool(Body)> &need, Entry &entry, Resolved &error);
 
 }  // namespace kw

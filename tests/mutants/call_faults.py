@@ -22,8 +22,8 @@ CALLS = [
     Fault(
         "optimised_although_it_overlaps",
         "runtime/versions/version.cpp",
-        "if (overlaps) {",
-        "if (overlaps && v.overlapping) {",
+        "if (in_source_order) {",
+        "if (in_source_order && v.overlapping) {",
         "calls whose written argument shares memory with another one",
     ),
     Fault(

@@ -337,7 +337,7 @@ class KernelEmitter {
     int64_t side_by_side = 1, apart = 1;
     int64_t all() const { return side_by_side * apart; }
   } several_;
-  Several mine_{};              ///< where these lie
+  ThreadIterations mine_{};     ///< where these lie
   int64_t per_block_ = 1;       ///< iterations of the innermost grid loop that a block executes at a time
   std::string number_of_team_;  ///< in its block
   std::vector<std::string> shared_arrays_;

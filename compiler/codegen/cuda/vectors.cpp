@@ -32,7 +32,7 @@ std::vector<Vector> vectors_of(const VectorLoop &loop, uint32_t width, CudaNames
 /// Emits the iterations of the block's threads one by one, as many for each as it has. The threads of a warp
 /// access memory side by side: where it is aligned, their vectors, of which only the last ones of a row are
 /// cut short; else elements.
-void one_by_one(const For &n, const Several &mine, const std::string &aligned, CudaStatements &out) {
+void one_by_one(const For &n, const ThreadIterations &mine, const std::string &aligned, CudaStatements &out) {
   CudaText &text = out.text();
   int64_t width = n.how.vector_width, groups = std::max<int64_t>(n.how.unroll, 1),
           apart = width * mine.threads;
@@ -174,8 +174,8 @@ void emit_copies(const For &n, const VectorLoop &loop, const Groups &groups, Cud
   GroupEmitter(n, loop, groups, out).copy();
 }
 
-void emit_vector(const For &n, const VectorLoop &loop, const Several &mine, const std::string &aligned,
-                 CudaStatements &out) {
+void emit_vector(const For &n, const VectorLoop &loop, const ThreadIterations &mine,
+                 const std::string &aligned, CudaStatements &out) {
   CudaText &text = out.text();
   int64_t width = n.how.vector_width, groups = std::max<int64_t>(n.how.unroll, 1),
           apart = width * mine.threads;
@@ -235,7 +235,7 @@ int64_t groups_at_once(const For &n, const VectorLoop &loop) {
   return stores ? 1 : std::max<int64_t>(n.how.unroll / 2, 1);
 }
 
-void emit_unrolled(const For &n, const Several &mine, CudaStatements &out) {
+void emit_unrolled(const For &n, const ThreadIterations &mine, CudaStatements &out) {
   CudaText &text = out.text();
   int64_t copies = n.how.unroll;
   std::string u = out.names().fresh("u"),

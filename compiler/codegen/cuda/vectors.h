@@ -46,15 +46,15 @@ void emit_copies(const For &n, const VectorLoop &loop, const Groups &groups, Cud
 
 /// The iterations of a thread by their numbers from 0 on: the first one, the end of all, and the threads of a
 /// block. The iterator of number k is lo + k · step; without `lo` it is the number.
-struct Several {
+struct ThreadIterations {
   std::string first, end, lo;
   int64_t threads;
 };
 /// Emits the iterations of a grid loop that one thread executes side by side, as many as the loop's plan says
 /// and as there are.
-void emit_vector(const For &n, const VectorLoop &loop, const Several &mine, const std::string &aligned,
-                 CudaStatements &out);
+void emit_vector(const For &n, const VectorLoop &loop, const ThreadIterations &mine,
+                 const std::string &aligned, CudaStatements &out);
 /// Emits the iterations of a grid loop that one thread executes, as many threads apart as a block has.
-void emit_unrolled(const For &n, const Several &mine, CudaStatements &out);
+void emit_unrolled(const For &n, const ThreadIterations &mine, CudaStatements &out);
 
 }  // namespace kw

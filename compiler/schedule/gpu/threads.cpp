@@ -88,7 +88,7 @@ Sym launch_rows(LoopNest &nest, const std::vector<Sym> &loops) {
 }
 
 /// How many iterations the threads of a block execute.
-struct Several {
+struct ThreadPlan {
   int64_t per_block = 0, vector = 0, unroll = 0;
 };
 /// Vectors of a thread. Chosen: it has 64 bytes under way in 16 registers (with eight vectors, ptxas spills
@@ -103,7 +103,7 @@ int64_t vectors_of_thread(const For &n, int64_t vector) {
   return operations <= few_operations && loads <= 1 ? loads_under_way : loads_under_way / 2;
 }
 /// `is_line`: the loop's elements are not cut in rows.
-Several several_of(const For &n, int64_t threads, bool is_line) {
+ThreadPlan thread_plan(const For &n, int64_t threads, bool is_line) {
   if (int64_t vector = vector_width_on_gpu(n); vector > 1) {
     int64_t vectors = is_line ? vectors_of_thread(n, vector) : 1;
     auto trips = most_trips(n);
@@ -131,7 +131,7 @@ void linearize(LoopNest &nest, const Sym &outer) {
     if (trips && *trips >= static_cast<uint64_t>(short_row)) return;
     plan.below = short_row;
   }
-  Several each = several_of(linear_loop(loops, plan), threads_of_line, true);
+  ThreadPlan each = thread_plan(linear_loop(loops, plan), threads_of_line, true);
   nest.try_apply(
       Linearize{*find_loop(nest.nest(), outer), plan.below, each.per_block, each.vector, each.unroll});
 }
@@ -151,7 +151,7 @@ void launch_blocks(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_bl
 void launch_threads(LoopNest &nest, const std::vector<Sym> &loops) {
   const For &inner = *nest.nest().loops[*find_loop(nest.nest(), loops.back())].loop;
   int64_t threads = threads_of_block(nest, loops);
-  Several each = several_of(inner, threads, loops.size() == 1);
+  ThreadPlan each = thread_plan(inner, threads, loops.size() == 1);
   Sym outer = each.vector ? Sym{} : launch_rows(nest, loops);
   if (!outer) {
     outer = loops.front();

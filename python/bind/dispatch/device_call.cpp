@@ -169,7 +169,7 @@ std::optional<std::vector<Tensor>> open_outputs(const KernelState &k, const Entr
     Tensor out = in_place ? given
                  : zeroed ? Tensor::zeros(p.dtype, shape, f.device)
                           : Tensor::empty(p.dtype, shape, f.device);
-    bool aliased = in_place && f.same_views && !f.overlaps && f.out_alias[number] != UINT8_MAX;
+    bool aliased = in_place && f.same_views && !f.in_source_order && f.out_alias[number] != UINT8_MAX;
     if (in_place && zeroed && !aliased) out.set_zero();
     f.data.push_back(out.data());
     outputs.push_back(std::move(out));

@@ -110,7 +110,7 @@ bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const i
 bool enter_plan(KernelState &k, CallPlan &plan, const CallFrame &f, Entry &entry) {
   Resolved error;
   Entered entered = enter_call(
-      plan, f.sizes(), f.overlaps, [&](Body body) { return need_body(k, plan, body); }, entry, error);
+      plan, f.sizes(), f.in_source_order, [&](Body body) { return need_body(k, plan, body); }, entry, error);
   if (entered == Entered::refused) raise_in_call(k, error);
   // the next call with these types and shapes may take the fast path
   bool may_repeat = entered == Entered::ok && entry.is_new_shape && f.device.kind == DeviceKind::cpu;
@@ -152,7 +152,7 @@ bool make_outputs(const Entry &entry, CallFrame &f, Outputs &outs) {
     if (!array) return false;
     outs.array[outs.count++] = array;
     // an output that aliases an argument is written completely, although a separate buffer would need zeros
-    bool aliased = given && f.same_views && !f.overlaps && f.out_alias[outs.count - 1] != UINT8_MAX;
+    bool aliased = given && f.same_views && !f.in_source_order && f.out_alias[outs.count - 1] != UINT8_MAX;
     if (zeroed && given && !aliased && !zero_array(array)) return false;
     f.data.push_back(array_data(array));
     at += p.rank;
@@ -228,7 +228,7 @@ PyObject *call_on_device(KernelState &k, Device device, CallFrame &f) {
   if (f.has_out && !check_out_count(k, *plan->main, f)) return nullptr;
   if (plan->has_inout || f.has_out) {
     if (!check_written(k, *plan, f, arguments)) return nullptr;
-    if (f.same_views && !f.overlaps) {
+    if (f.same_views && !f.in_source_order) {
       f.add_alias_words(f.arg_count, f.out_count);
       if (!(plan = need_plan(k, f))) return nullptr;
     }
@@ -397,7 +397,7 @@ bool choose_plan(KernelState &k, CallFrame &f, PlanPin &plan) {
   if ((plan->has_inout || f.has_out) && !check_written(k, *plan, f)) return false;
   // outputs computed in new arrays count as not given, which makes another signature
   if (f.temporaries && (!reread_out(k, f) || !(plan = need_plan(k, f)))) return false;
-  if (!f.same_views || f.overlaps) return true;
+  if (!f.same_views || f.in_source_order) return true;
   f.add_alias_words(f.arg_count, f.out_count);  // same views are compiled as one buffer
   return bool(plan = need_plan(k, f));
 }
@@ -481,7 +481,7 @@ bool note_same_views(KernelState &k, CallFrame &f) {
   if (!plan || !(plan->has_inout || f.has_out)) return true;
   if (f.has_out && !check_out_count(k, *plan->main, f)) return false;
   if (!check_written(k, *plan, f) || (f.temporaries && !reread_out(k, f))) return false;
-  if (f.same_views && !f.overlaps) f.add_alias_words(f.arg_count, f.out_count);
+  if (f.same_views && !f.in_source_order) f.add_alias_words(f.arg_count, f.out_count);
   return true;
 }
 

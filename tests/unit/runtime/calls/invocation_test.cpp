@@ -73,7 +73,7 @@ struct Call : Invocation {
   }
   std::string check(const ArrayView &x, const ArrayView &y, const ArrayView &z = {}) {
     arrays.arguments.truncate(0), arrays.outputs.truncate(0);
-    overlaps = same_views = false, temporaries = 0;
+    in_source_order = same_views = false, temporaries = 0;
     arrays.arguments.push_back(x), arrays.arguments.push_back(y);
     arrays.outputs.push_back(z);
     auto refused = check_written(*this, arrays, artifact, "k");
@@ -91,19 +91,19 @@ TEST(Invocation, FindsOverlapsOfWrittenArguments) {
   Tensor block = Tensor::zeros(DType::f32, std::vector<int64_t>{16}), other = tensor({4}, {1, 2, 3, 4});
   Call call(true);
   EXPECT_EQ(call.check(part(block, 0, 4).array(), other.array()), "");
-  EXPECT_FALSE(call.overlaps || call.same_views);
+  EXPECT_FALSE(call.in_source_order || call.same_views);
   EXPECT_EQ(call.check(part(block, 0, 4).array(), part(block, 3, 4).array()), "");
-  EXPECT_TRUE(call.overlaps);
+  EXPECT_TRUE(call.in_source_order);
   // every other element: the ranges meet, but no byte is shared
   EXPECT_EQ(call.check(part(block, 0, 4, 2).array(), part(block, 1, 4, 2).array()), "");
-  EXPECT_FALSE(call.overlaps || call.same_views);
+  EXPECT_FALSE(call.in_source_order || call.same_views);
   EXPECT_EQ(call.check(part(block, 0, 4).array(), part(block, 0, 4).array()), "");
-  EXPECT_TRUE(call.same_views && !call.overlaps);
+  EXPECT_TRUE(call.same_views && !call.in_source_order);
   call.add_alias_words(2, 1);
   EXPECT_EQ(words(call.words), (Words{alias_word(1, 0)}));
   // a number is no array
   EXPECT_EQ(call.check(part(block, 0, 4).array(), {}), "");
-  EXPECT_FALSE(call.overlaps || call.same_views);
+  EXPECT_FALSE(call.in_source_order || call.same_views);
 }
 
 TEST(Invocation, FindsOutputsThatNeedNewMemory) {
