@@ -80,7 +80,7 @@ class ChainBuilder {
   Stmt iterations() const {
     For out = loop_;
     out.lo = kw::ref(first_), out.hi = kw::ref(end_);
-    out.kind = ForKind::unroll, out.how.unroll = iterations_at_once(loop_);
+    out.kind = ForKind::unroll, out.how.unroll = shared_iterations_at_once(loop_);
     Expr place = sub(kw::ref(loop_.iter), kw::ref(first_));
     out.body = rewrite(
         loop_.body,

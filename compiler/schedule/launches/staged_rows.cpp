@@ -263,7 +263,7 @@ class RowBuilder {
     For piece = n;
     piece.lo = kw::ref(first);
     piece.hi = binary(BinOp::min, n.hi, add(kw::ref(first), const_int(tile_side)));
-    piece.kind = ForKind::unroll, piece.how.unroll = iterations_at_once(n);
+    piece.kind = ForKind::unroll, piece.how.unroll = shared_iterations_at_once(n);
     auto staged = [&](const Buf &b) {
       bool is_row = std::any_of(p.rows.begin(), p.rows.end(), [&](const RowAccess &r) { return r.buf == b; });
       return is_row ? tile_of(b) : Buf{};

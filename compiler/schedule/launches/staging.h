@@ -24,7 +24,7 @@ inline constexpr uint32_t copies_ahead_at_once = 2, copies_back_at_once = 4;
 
 /// Returns how many iterations are written out of a loop that loads from shared memory. With functions, eight
 /// take NVRTC a third longer than four (softmax of short rows: 272 ms and 208, NVRTC 13.0).
-inline uint32_t iterations_at_once(const For &n) {
+inline uint32_t shared_iterations_at_once(const For &n) {
   return operations_on_gpu(n) < operations_of_function ? shared_loads_at_once : shared_loads_at_once / 2;
 }
 
