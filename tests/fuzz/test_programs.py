@@ -14,7 +14,7 @@ from pathlib import Path
 FUZZ = Path(__file__).with_name("kw_fuzz.py")
 SEED = os.environ.get("KW_FUZZ_SEED") or "20261122"
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
-PROGRAMS = 150 if SANITIZED else 500
+PROGRAMS = 150 if SANITIZED else 350
 SECONDS = 1800.0  # a limit for busy machines: quiet ones take about 35 s
 
 
