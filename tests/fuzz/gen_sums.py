@@ -152,6 +152,14 @@ def by_element(
     s: Scope, inner: Scope, kind: str, e: E, heads: list[S], dims: list[Dim], at: list[E], order: list[int]
 ) -> list[S]:
     """The sum in an element whose subscripts are outer loop variables or constants."""
+    body = element(s, inner, kind, e, dims, at, order)
+    return band(s, heads, body) if body else []
+
+
+def element(
+    s: Scope, inner: Scope, kind: str, e: E, dims: list[Dim], at: list[E], order: list[int]
+) -> list[S]:
+    """The statement that accumulates in such an element; nothing without a tensor for it."""
     fits = [
         w
         for w in s.tensors
@@ -172,4 +180,4 @@ def by_element(
             subs.append(E("0 % {0}", [s.size(d)], "wi", "L(0) % {0}"))
     if is_float(w.dtype):
         s.features.add("accumulator of " + w.dtype)
-    return band(s, heads, update(s, inner, kind, f"{w.name}[{slots(0, len(subs)) or '()'}]", subs, e))
+    return update(s, inner, kind, f"{w.name}[{slots(0, len(subs)) or '()'}]", subs, e)

@@ -12,6 +12,7 @@ import gen_calls
 import gen_guards
 import gen_index
 import gen_lanes
+import gen_nests
 import gen_scatter
 import gen_stmt
 import gen_sums
@@ -93,6 +94,9 @@ def lane_loops(scope: Scope, seed: int) -> list[S]:
     scope.rng = random.Random(f"guards {seed}")
     if scope.chance(0.12):
         body += gen_guards.guards(scope)
+    scope.rng = random.Random(f"nests {seed}")
+    if scope.chance(0.15):
+        body += gen_nests.reductions(scope)
     scope.rng = own
     return body
 

@@ -58,6 +58,7 @@ AT_LEAST = {  # per thousand programs
     "folded condition": 20,
     "const_range": 50,
     "guard between loops of a sum": 5,
+    "several reductions in a nest": 60,
     "grid tuple variable": 40,
     "reduction +": 40,
     "reduction *": 8,

@@ -473,3 +473,72 @@ def sums_of_the_nearest_in_many_dimensions(x, c, total):
     label = output_tensor((x.shape[0],), "int64")
     add_to_nearest(x, c, label, total)
     return label, total
+
+
+@case(lambda rng: (ints(rng, 3, 24, 5, dtype="int32"),))
+def sums_over_two_inner_loops(x):
+    """Exact sums in elements: loops may be divided, and the innermost one keeps the element in a scalar."""
+    s = output_tensor((x.shape[0],), x.dtype)
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                s[a] += x[a, b, c]
+    return s
+
+
+@case(lambda rng: (ints(rng, 4, 6, 40, dtype="int64"),))
+def sums_of_each_channel(x):
+    s = output_tensor((x.shape[1],), x.dtype)
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                s[b] += x[a, b, c]
+    return s
+
+
+@case(lambda rng: (ints(rng, 3, 30, 7, dtype="int64"),))
+def differences_in_triangles(x):
+    """The innermost loop has bounds of its own."""
+    s = output_tensor((x.shape[0],), x.dtype)
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(min(b, x.shape[2])):
+                s[a] -= x[a, b, c]
+    return s
+
+
+@case(lambda rng: (floats(rng, 3, 24, 5),))
+def greatest_over_two_inner_loops(x):
+    s = np.full((x.shape[0],), -1e30, x.dtype)
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                s[a] = max(s[a], x[a, b, c])
+    return s
+
+
+@case(lambda rng: (bools(rng, 3, 24, 5), ints(rng, 3, 24, 5, dtype="uint8")))
+def bits_over_two_inner_loops(x, y):
+    s = np.zeros((x.shape[0],), np.bool_)
+    t = np.zeros((x.shape[0],), np.uint8)
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                s[a] = s[a] | x[a, b, c]
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                t[a] = t[a] | y[a, b, c]
+    return s, t
+
+
+@case(lambda rng: (floats(rng, 3, 24, 5), ints(rng, 3, 24, 5, dtype="float64")))
+def float_sums_over_two_inner_loops(x, y):
+    s = output_tensor((x.shape[0],), x.dtype)
+    t = output_tensor((y.shape[1],), y.dtype)
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                s[a] += x[a, b, c]
+                t[b] += y[a, b, c]
+    return s, t

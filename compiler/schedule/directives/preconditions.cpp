@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analysis/gpu/combined_values.h"
 #include "analysis/gpu/launch_form.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
@@ -354,13 +355,24 @@ class Preconditions {
   Inapplicable check(const ReplaceWithScalar &d) const {
     for (uint32_t l = d.loop; l != NestLoop::no_loop; l = nest_.loops[l].parent) {
       const For *n = nest_.loops[l].loop;
-      if (n && std::find(n->atomics.begin(), n->atomics.end(), d.buf) != n->atomics.end())
+      if (!n) continue;
+      if (std::find(n->atomics.begin(), n->atomics.end(), d.buf) != n->atomics.end())
         return here("threads accumulate in the buffer at the same time");
+      // s[i] += x becomes v = last + x; s[i] = v, of which the threads of a block could combine nothing
+      if (n->kind == ForKind::block && combines(*n, d.buf))
+        return here("the threads of a block combine what they accumulate in the buffer");
     }
     std::vector<CarriedValue> found = carried_values(loop());
     bool fits =
         std::any_of(found.begin(), found.end(), [&](const CarriedValue &v) { return v.buf == d.buf; });
     return fits ? Inapplicable{} : here("no iteration is sure to load what the one before it stores");
+  }
+
+  /// Returns whether a block loop has a part of its threads for what it accumulates in the buffer.
+  static bool combines(const For &block, const Buf &buf) {
+    CombinedValues found(block);
+    return std::any_of(found.accumulators.begin(), found.accumulators.end(),
+                       [&](const Accumulator &a) { return a.cell == buf; });
   }
 
   /// Refuses a buffer unless it can be private to each iteration.

@@ -193,12 +193,13 @@ class RfactorNest {
   std::vector<SelectedParts> selected_;
 };
 
-/// Returns whether all sums in the order `lanes` that name the outermost loop run over these loops.
+/// Returns whether all sums in the order `lanes` that name one of these loops run over all of them.
 bool lanes_run_over(const std::vector<const For *> &loops) {
   bool fine = true;
   walk(loops.front()->body, [&](const Store &s, const Stmt &) {
-    if (s.order != Order::lanes || !s.order.names(loops.front()->iter)) return;
-    fine = fine && s.order.band.size() == loops.size() && s.order.names(loops.back()->iter);
+    auto is_named = [&](const For *n) { return s.order.names(n->iter); };
+    if (s.order != Order::lanes || std::none_of(loops.begin(), loops.end(), is_named)) return;
+    fine = fine && s.order.band.size() == loops.size() && std::all_of(loops.begin(), loops.end(), is_named);
   });
   return fine;
 }
@@ -212,8 +213,20 @@ std::vector<const For *> loops_of_reduction(const For &outermost) {
       if (bounds_mention(n, outer->iter)) return false;
     return n.kind == ForKind::serial;
   };
+  // The threads of one loop over all iterations combine what it accumulates, and nothing else: in
+  //   for i: for j: s[0] += x[i, j]; t[i] += y[i, j]
+  // several of them would add to t[i].
+  CombinedValues values(outermost);
+  auto combines_more = [&](const For &n) {
+    CombinedValues inner(n);
+    return std::any_of(inner.accumulators.begin(), inner.accumulators.end(), [&](const Accumulator &a) {
+      return std::none_of(values.accumulators.begin(), values.accumulators.end(),
+                          [&](const Accumulator &b) { return b.cell == a.cell; });
+    });
+  };
   // Sums tell their loops; else as many as possible run together.
-  for (const For *n = only_loop(outermost.body); n && is_rectangular(*n); n = only_loop(n->body)) {
+  for (const For *n = only_loop(outermost.body); n && is_rectangular(*n) && !combines_more(*n);
+       n = only_loop(n->body)) {
     bool is_whole = false;
     walk(outermost.body, [&](const Store &s, const Stmt &) {
       is_whole |=
