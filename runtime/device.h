@@ -34,6 +34,7 @@ std::string device_text(Device d);
 /// it returns.
 struct DeviceStream {
   void *handle = nullptr;
+  uint64_t thread = 0;  ///< number of the thread that works in it, if another one may call for it
 };
 
 /// What the runtime asks of the devices of one kind.

@@ -91,7 +91,7 @@ PyObject *cuda_synchronize(PyObject *, PyObject *number) {
     GilReleased released;
     wait_for_stream(device, present_stream(device.index()));
     device.check(device.driver().cuCtxSynchronize(), "cuCtxSynchronize");
-    raise_late_fault(device);
+    raise_late_fault(device, FaultLog::Whose::all);
     return released.with_gil([] { return Py_NewRef(Py_None); });
   });
 }
@@ -115,8 +115,9 @@ PyObject *cuda_memory(PyObject *, PyObject *number) {
 
 PyObject *cuda_trim(PyObject *, PyObject *number) {
   return on_device(number, [](CudaDevice &device) {
+    GilReleased released;  // it waits for the device
     device.memory().trim();
-    return Py_NewRef(Py_None);
+    return released.with_gil([] { return Py_NewRef(Py_None); });
   });
 }
 

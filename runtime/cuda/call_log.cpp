@@ -1,12 +1,27 @@
 // A ring of calls.
 #include "runtime/cuda/call_log.h"
 
+#include <atomic>
+
 #include "runtime/kernel.h"
 #include "support/text.h"
 
 namespace kw {
 
 constexpr size_t most_calls = 64;  // chosen: a loop around a few kernels shows which of them it was
+
+static thread_local uint64_t present_number = 0;
+
+uint64_t number_of_thread() {
+  static std::atomic<uint64_t> last{0};
+  if (present_number == 0) present_number = ++last;
+  return present_number;
+}
+
+ActingFor::ActingFor(uint64_t thread) : before_(present_number) {
+  if (thread != 0) present_number = thread;
+}
+ActingFor::~ActingFor() { present_number = before_; }
 
 uint64_t CallLog::add(const LoadedKernel &kernel, std::span<const int64_t> extents) {
   std::shared_ptr<const LoadedKernel> dropped;  // may free its code: without the lock
@@ -22,6 +37,7 @@ uint64_t CallLog::add(const LoadedKernel &kernel, std::span<const int64_t> exten
   call.number = ++newest_;
   dropped = std::exchange(call.kernel, kernel.shared_from_this());
   call.extents.assign(extents.begin(), extents.end());
+  call.thread = number_of_thread();
   return newest_;
 }
 

@@ -15,21 +15,26 @@ namespace kw {
 
 class LoadedKernel;
 
-/// What a failed check writes: the record of the device prelude. The fault with the least (call, launch,
-/// team, key) stays.
-struct FaultRecord {
-  uint32_t lock, is_set;
-  uint64_t call;    ///< its number in the log
-  uint64_t launch;  ///< of the call
-  uint64_t team;    ///< iteration of the grid, if a team of threads executes it; else 0
-  uint64_t key;     ///< place in source order: iteration · sites + site
-  int64_t value, bound;
+/// Returns a number for this thread that no other one of the process has had, as ids of the system may; of a
+/// thread that makes a call for another one, that one's.
+uint64_t number_of_thread();
+
+/// Gives this thread the number of another one for its lifetime; 0 changes nothing.
+class ActingFor {
+ public:
+  explicit ActingFor(uint64_t thread);
+  ActingFor(const ActingFor &) = delete;
+  ~ActingFor();
+
+ private:
+  uint64_t before_;
 };
 
 struct StartedCall {
   uint64_t number = 0;
   std::shared_ptr<const LoadedKernel> kernel;
   std::vector<int64_t> extents;  ///< of its arguments
+  uint64_t thread = 0;           ///< that started it: number_of_thread()
 };
 
 /// Thread-safe. Keeps the last 64 calls and their kernels.

@@ -74,7 +74,7 @@ std::string too_old_text(uint32_t index, const std::string &name, int capability
 int arch_number(std::string_view arch) { return std::atoi(std::string(arch.substr(3)).c_str()); }
 
 CudaDevice::CudaDevice(const CudaDriver &driver, uint32_t index)
-    : driver_(driver), index_(index), memory_(*this) {
+    : driver_(driver), index_(index), memory_(*this), faults_(*this) {
   check(driver.cuDeviceGet(&handle_, static_cast<int>(index)), "cuDeviceGet");
   std::array<char, 256> text{};
   check(driver.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, handle_), "cuDeviceGetName");
@@ -91,8 +91,7 @@ CudaDevice::CudaDevice(const CudaDriver &driver, uint32_t index)
   check(driver.cuMemAllocHost_v2(&pinned, sizeof(SharedWords)), "cuMemAllocHost");
   words_ = new (pinned) SharedWords{};
   memory_.open(handle_);
-  fault_record_ = memory_.allocate(sizeof(FaultRecord), legacy_stream());
-  check(driver.cuMemsetD8Async(fault_record_, 0, sizeof(FaultRecord), legacy_stream()), "cuMemsetD8Async");
+  faults_.open();
 }
 
 void CudaDevice::enter() {

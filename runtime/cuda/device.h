@@ -8,6 +8,7 @@
 
 #include "runtime/cuda/call_log.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/fault_log.h"
 #include "runtime/cuda/memory.h"
 #include "runtime/device.h"
 #include "runtime/request.h"
@@ -25,8 +26,8 @@ using WaitLook = std::function<bool()>;
 
 /// Pinned words of the host that kernels see.
 struct SharedWords {
-  volatile uint64_t failed_call;  ///< number of a call that found a fault; 0 if none did
-  volatile uint32_t cancel;       ///< set: loops that may run for ever end
+  volatile uint64_t faults;  ///< that kernels of the process have found; never less than before
+  volatile uint32_t cancel;  ///< set: loops that may run for ever end
 };
 
 /// One GPU. Its functions need no lock of the caller's.
@@ -46,8 +47,8 @@ class CudaDevice {
   bool runs_machine_code() const { return capability_ / 10 == arch_number(target_.arch) / 10; }
   DeviceMemory &memory() { return memory_; }
   CallLog &calls() { return calls_; }
+  FaultLog &faults() { return faults_; }
   SharedWords &words() const { return *words_; }
-  CuPointer fault_record() const { return fault_record_; }
 
   /// Makes its context that of this thread. Throws ResolvedError, E504, if the device has failed.
   void enter();
@@ -71,10 +72,10 @@ class CudaDevice {
   int capability_ = 0;
   Target target_;
   SharedWords *words_ = nullptr;
-  CuPointer fault_record_ = 0;
   std::atomic<CuResult> failure_{cu_success};  ///< the first result after which the context is lost
   DeviceMemory memory_;
   CallLog calls_;
+  FaultLog faults_;
 };
 
 /// Returns why kernels cannot run on the first device: there is no driver, or the device is too old; "" if

@@ -17,11 +17,13 @@ CuPointer pointer(const void *p) { return reinterpret_cast<CuPointer>(p); }
 struct OnStream {
   CudaDevice &device;
   CuStream stream;
+  ActingFor thread;
 
   /// Enters the device; takes the given stream, or that of this thread.
   explicit OnStream(Device d, DeviceStream given = {})
       : device(cuda_device(d.index)),
-        stream(given.handle ? static_cast<CuStream>(given.handle) : present_stream(d.index)) {
+        stream(given.handle ? static_cast<CuStream>(given.handle) : present_stream(d.index)),
+        thread(given.thread) {
     device.enter();
   }
   const CudaDriver &driver() const { return device.driver(); }
@@ -72,7 +74,7 @@ void read_from_cuda(Device d, void *to, const void *from, size_t bytes) {
   on.use(from);
   on.device.check(on.driver().cuMemcpyDtoHAsync_v2(to, pointer(from), bytes, on.stream), "cuMemcpyDtoHAsync");
   wait_for_stream(on.device, on.stream);
-  raise_late_fault(on.device);
+  raise_late_fault(on.device, FaultLog::Whose::all);
 }
 
 std::shared_ptr<const LoadedKernel> load_on_cuda(Artifact artifact, const CodeOrigin &origin,
@@ -88,7 +90,7 @@ std::shared_ptr<const LoadedKernel> load_on_cuda(Artifact artifact, const CodeOr
 RunResult launch_on_cuda(const LoadedKernel &kernel, const CallWords &words, DeviceStream given,
                          const volatile uint32_t *cancel) {
   OnStream on(words.device, given);
-  raise_late_fault(on.device);
+  raise_late_fault(on.device, FaultLog::Whose::own);
   for (size_t i = 0; i < kernel.buffer_count(); ++i) on.use(words.data[i]);
   if (!kernel.device_code()) return run_on_host(on.device, kernel, words, on.stream, cancel);
   return start_on_device(on.device, kernel, words, on.stream, cancel, words.waits || debug_options().wait);
@@ -96,9 +98,9 @@ RunResult launch_on_cuda(const LoadedKernel &kernel, const CallWords &words, Dev
 
 DeviceStream enter_cuda(Device d, std::span<void *const> memory) {
   OnStream on(d);
-  raise_late_fault(on.device);
+  raise_late_fault(on.device, FaultLog::Whose::own);
   for (const void *m : memory) on.use(m);
-  return {on.stream};
+  return {on.stream, number_of_thread()};
 }
 
 }  // namespace kw

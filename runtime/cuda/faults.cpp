@@ -1,4 +1,4 @@
-// Reads the record of a device and forgets it.
+// Makes errors of faults.
 #include "runtime/cuda/faults.h"
 
 #include <cstdio>
@@ -11,25 +11,40 @@ namespace kw {
 
 namespace {
 
-/// Reads and clears the record after all work of the device has ended, which may still find a fault that
-/// comes before the first one in source order.
-FaultRecord take_record(CudaDevice &device) {
-  const CudaDriver &driver = device.driver();
-  FaultRecord record{};
-  device.check(driver.cuCtxSynchronize(), "cuCtxSynchronize");
-  CuStream stream = legacy_stream();
-  device.check(driver.cuMemcpyDtoHAsync_v2(&record, device.fault_record(), sizeof record, stream),
-               "cuMemcpyDtoHAsync");
-  device.check(driver.cuMemsetD8Async(device.fault_record(), 0, sizeof record, stream), "cuMemsetD8Async");
-  device.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
-  device.words().failed_call = 0;
-  return record;
-}
-
 /// Returns the fault as a CPU kernel reports it.
 KwFault fault_of(const FaultRecord &record, const LoadedKernel &kernel) {
   size_t sites = std::max<size_t>(kernel.artifact().sites.size(), 1);
   return {2, static_cast<uint32_t>(record.key % sites), record.value, record.bound};
+}
+
+/// Returns the error of a fault whose call has returned.
+ResolvedError late_error(CudaDevice &device, const LateFault &fault) {
+  uint64_t number = fault.record.call;
+  Resolved e;
+  std::vector<TextPlace> places;
+  if (fault.call) {
+    const LoadedKernel &kernel = *fault.call->kernel;
+    e = fault_error(kernel, fault.call->extents, fault_of(fault.record, kernel));
+    places = kernel.places();
+    uint64_t since = device.calls().newest() - number;
+    std::string when = since == 0 ? "the last call" : since == 1 ? "1 call ago" : cat(since, " calls ago");
+    e.notes.push_back(cat("raised late: by a call of '", kernel.artifact().name, "'", kernel.place_text(),
+                          fault.is_of_other_thread ? " in another thread" : "", " (call ", number, ", ", when,
+                          ")"));
+    e.help.emplace_back("with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it");
+  } else {
+    e.code = Code::E303;
+    e.message = fault.is_lost
+                    ? cat("more calls on device ", device.index(), " than it can note, up to call ", number,
+                          ", had an index out of range")
+                    : cat("an index of call ", number, " on device ", device.index(),
+                          " was out of range; too many calls came after it to tell which kernel it was");
+  }
+  if (fault.others > 0)
+    e.notes.push_back(cat(counted(fault.others, "other call"), " had an index out of range, too"));
+  ResolvedError error({std::move(e)});
+  error.places = std::move(places);
+  return error;
 }
 
 /// Writes W503 with the message of a fault that is left at the end of the process.
@@ -37,7 +52,7 @@ void tell_unseen_fault(CudaDevice &device) noexcept {
   try {
     device.enter();
     device.wait(legacy_stream());  // without a look for interrupts: Python has ended
-    raise_late_fault(device);
+    if (auto fault = device.faults().take_unseen()) throw late_error(device, *fault);
   } catch (const ResolvedError &e) {
     if (e.errors.empty() || e.errors[0].code == Code::E504) return;
     Resolved warning;
@@ -58,39 +73,18 @@ void tell_unseen_faults() noexcept {
     if (CudaDevice *device = find_used_device(i); device && find_driver()) tell_unseen_fault(*device);
 }
 
-void raise_late_fault(CudaDevice &device) {
-  if (device.words().failed_call == 0) [[likely]]
-    return;
-  FaultRecord record = take_record(device);
-  if (!record.is_set) return;
-  auto call = device.calls().find(record.call);
-  if (!call) {
-    Resolved e;
-    e.code = Code::E303;
-    e.message = cat("an index of call ", record.call, " on device ", device.index(),
-                    " was out of range; too many calls came after it to tell which kernel it was");
-    throw ResolvedError({e});
-  }
-  Resolved e = fault_error(*call->kernel, call->extents, fault_of(record, *call->kernel));
-  uint64_t since = device.calls().newest() - record.call;
-  std::string when = since == 0 ? "the last call" : since == 1 ? "1 call ago" : cat(since, " calls ago");
-  e.notes.push_back(cat("raised late: by a call of '", call->kernel->artifact().name, "'",
-                        call->kernel->place_text(), " (call ", record.call, ", ", when, ")"));
-  e.help.emplace_back("with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it");
-  ResolvedError error({std::move(e)});
-  error.places = call->kernel->places();
-  throw error;
+void raise_late_fault(CudaDevice &device, FaultLog::Whose whose) {
+  if (auto fault = device.faults().take(whose)) [[unlikely]]
+    throw late_error(device, *fault);
 }
 
 RunResult fault_of_call(CudaDevice &device, uint64_t number) {
   RunResult out;
-  if (device.words().failed_call == 0) return out;
-  if (device.words().failed_call != number) raise_late_fault(device);
-  FaultRecord record = take_record(device);
-  auto call = device.calls().find(number);
-  if (!record.is_set || !call) return out;
+  auto fault = device.faults().take(FaultLog::Whose::own);
+  if (!fault) return out;
+  if (fault->record.call != number || !fault->call) throw late_error(device, *fault);
   out.status = 1;
-  out.fault = fault_of(record, *call->kernel);
+  out.fault = fault_of(fault->record, *fault->call->kernel);
   return out;
 }
 

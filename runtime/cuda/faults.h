@@ -7,10 +7,10 @@
 
 namespace kw {
 
-/// Throws the error of a call that has found a fault, if there is one: ResolvedError with the message that
-/// the call itself would have had and with a note that says which call it was. Waits for the device then. One
-/// load otherwise.
-void raise_late_fault(CudaDevice &device);
+/// Throws the error of a call that has found a fault, if there is one that this thread has not raised:
+/// ResolvedError with the message that the call itself would have had and with a note that says which call it
+/// was. Waits for the device then. One load as long as no kernel has found a fault.
+void raise_late_fault(CudaDevice &device, FaultLog::Whose whose);
 
 /// Writes W503 to stderr for each device with a fault that nobody has seen. For the end of the process.
 void tell_unseen_faults() noexcept;

@@ -17,7 +17,7 @@ namespace {
 /// What the prelude's `kw_call` holds.
 struct CallParameter {
   CuPointer faults;
-  volatile uint64_t *failed_call;
+  volatile uint64_t *fault_count;
   const volatile uint32_t *cancel;
   uint64_t number;
   uint64_t launch = 0;  ///< counted from 1 in the call
@@ -45,7 +45,7 @@ class StreamQueue : public LaunchQueue {
         words_(words),
         stream_(stream),
         cancel_(cancel),
-        call_{device.fault_record(), &device.words().failed_call, &device.words().cancel,
+        call_{device.faults().memory(), &device.words().faults, &device.words().cancel,
               device.calls().add(kernel, {words.dims, kernel.dim_count()})} {}
   ~StreamQueue() override {
     for (const Slot &s : slots_)
@@ -98,7 +98,7 @@ class StreamQueue : public LaunchQueue {
           "cuMemcpyDtoHAsync");
     was_cancelled_ = device_.wait(stream_, [&] { return cancel_ && *cancel_; });
     word = value != 0;
-    return !was_cancelled_ && device_.words().failed_call == 0;
+    return !was_cancelled_ && !device_.faults().has_failed(call_.number);
   }
 
  private:
@@ -155,7 +155,7 @@ bool waits_for_host(const LoadedKernel &kernel) {
   return static_cast<const CudaProgram *>(kernel.device_code())->reads_device();
 }
 
-DeviceStream stream_of_thread(Device device) { return {present_stream(device.index)}; }
+DeviceStream stream_of_thread(Device device) { return {present_stream(device.index), number_of_thread()}; }
 
 RunResult start_on_device(CudaDevice &device, const LoadedKernel &kernel, const CallWords &words,
                           CuStream stream, const volatile uint32_t *cancel, bool wait) {

@@ -142,7 +142,7 @@ RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const Call
     out.status = 2;
     return out;
   }
-  raise_late_fault(device);
+  raise_late_fault(device, FaultLog::Whose::all);
   std::vector<void *> data(spans.all().size());
   for (size_t i = 0; i < data.size(); ++i)
     data[i] = in_copy(spans.all()[i], reinterpret_cast<CuPointer>(words.data[i]), regions);

@@ -177,6 +177,7 @@ def test_every_word_is_here(raw: Raw) -> None:
         "kw_update",
         "kw_number_of_thread",
         "kw_comes_before",
+        "kw_fault_of",
         "kw_has_failed",
         "kw_st_word",
     }

@@ -31,33 +31,46 @@ KW_FUNCTION i64 kw_number_of_thread() {
   return block * (i64)blockDim.x + kw_thread;
 }
 
-// the first fault of a call in source order; `mirror` tells the host which call failed
-struct kw_fault_record { u32 lock, is_set; u64 call, launch, team, key; i64 value, bound; };
+// the first faults of calls in source order; `mirror` tells the host how many there have been. The host writes
+// how many it has read: those of this call come after them
+struct kw_fault_record { u64 call, launch, team, key; i64 value, bound; };
+struct kw_faults { u32 lock, unused; u64 records, lost, read_records, read_lost; kw_fault_record record[64]; };
 struct kw_call {
-  kw_fault_record *faults;
+  kw_faults *faults;
   volatile u64 *mirror;
   const volatile u32 *cancel;
   u64 number, launch;
 };
 KW_FUNCTION bool kw_comes_before(u64 a, u64 b, bool if_equal) { return a < b || (a == b && if_equal); }
+KW_FUNCTION volatile kw_fault_record *kw_fault_of(kw_call call) {
+  volatile kw_faults *f = call.faults;
+  for (u64 i = f->records; i > f->read_records; --i)
+    if (f->record[(i - 1) % 64].call == call.number) return &f->record[(i - 1) % 64];
+  return nullptr;
+}
 static __device__ __noinline__ void kw_fault(kw_call call, u64 key, i64 value, i64 bound, u64 team = 0) {
-  volatile kw_fault_record *r = call.faults;
+  volatile kw_faults *f = call.faults;
   while (atomicCAS(&call.faults->lock, 0u, 1u)) {}
   __threadfence();
-  bool is_first = kw_comes_before(call.launch, r->launch, kw_comes_before(team, r->team, key < r->key));
-  if (!r->is_set || kw_comes_before(call.number, r->call, is_first)) {
+  volatile kw_fault_record *r = kw_fault_of(call);
+  bool is_new = !r, is_lost = is_new && f->records - f->read_records == 64;
+  if (is_new) r = &f->record[f->records % 64];
+  if (is_lost) f->lost = f->lost + 1;
+  if (!is_lost && (is_new || kw_comes_before(call.launch, r->launch, kw_comes_before(team, r->team, key < r->key)))) {
     r->call = call.number, r->launch = call.launch, r->team = team, r->key = key;
-    r->value = value, r->bound = bound, r->is_set = 1;
-    *call.mirror = call.number;
-    __threadfence_system();
+    r->value = value, r->bound = bound;
+    if (is_new) f->records = f->records + 1;
   }
-  __threadfence();
+  if (is_new) *call.mirror = f->records + f->lost;
+  __threadfence_system();
   atomicExch(&call.faults->lock, 0u);
 }
 // whether an earlier launch of the call has; in this one, an earlier fault may still come
 KW_FUNCTION bool kw_has_failed(kw_call call) {
-  volatile kw_fault_record *r = call.faults;
-  return r->is_set && r->call == call.number && r->launch < call.launch;
+  volatile kw_faults *f = call.faults;
+  if (f->records == f->read_records) return false;
+  volatile kw_fault_record *r = kw_fault_of(call);
+  return r ? r->launch < call.launch : f->lost != f->read_lost;
 }
 KW_FUNCTION bool kw_is_cancelled(kw_call call, u32 turn) { return turn % 65536 == 65535 && *call.cancel; }
 KW_FUNCTION u64 kw_trips(i64 lo, i64 hi, i64 step) {

@@ -84,7 +84,7 @@ struct Stream;
 struct Work {
   std::function<void()> run;
   std::vector<std::shared_ptr<Work>> before;
-  bool is_done = false;
+  std::atomic<bool> is_done = false;
 };
 struct Stream {
   std::shared_ptr<Work> last;
@@ -173,20 +173,21 @@ void *serve(void *) {
     execute(wanted_now);
     lock.lock();
     if (d.demanded == wanted_now) d.demanded = nullptr;
-    std::erase_if(d.queue, [](const auto &w) { return w->is_done; });
+    std::erase_if(d.queue, [](const auto &w) { return w->is_done.load(); });
     d.changed.notify_all();
   }
   return nullptr;
 }
 
-/// Appends work to a stream.
-void enqueue(Stream *s, std::function<void()> run) {
+/// Appends work to a stream, after other work if there is some.
+void enqueue(Stream *s, std::function<void()> run, const std::shared_ptr<Work> &after = nullptr) {
   Driver &d = driver();
   std::scoped_lock lock(d.mutex);
   if (s->graph) return s->graph->push_back(std::move(run));
   auto work = std::make_shared<Work>();
   work->run = std::move(run);
   if (s->last) work->before.push_back(s->last);
+  if (after) work->before.push_back(after);
   if (s == &d.legacy) {
     for (auto &[handle, other] : d.streams)
       if (other->is_blocking && other->last) work->before.push_back(other->last);
@@ -195,6 +196,12 @@ void enqueue(Stream *s, std::function<void()> run) {
   }
   s->last = work;
   d.queue.push_back(std::move(work));
+}
+
+/// Returns the last work of a stream at present: other threads may append more.
+std::shared_ptr<Work> last_of(Stream *s) {
+  std::scoped_lock lock(driver().mutex);
+  return s->last;
 }
 
 /// Asks for work to be done; waits for it if wanted. Returns whether it is done.
@@ -210,7 +217,7 @@ bool demand(const std::shared_ptr<Work> &work, bool waits) {
   d.changed.wait(lock, [&] { return !d.demanded || d.demanded == work || work->is_done || !waits; });
   if (!d.demanded) d.demanded = work, d.changed.notify_all();
   if (!waits) return false;
-  d.changed.wait(lock, [&] { return work->is_done; });
+  d.changed.wait(lock, [&] { return work->is_done.load(); });
   return true;
 }
 
@@ -379,7 +386,7 @@ Result cuStreamSynchronize(void *stream) {
   Stream *s = stream_of(stream);
   if (!s) return invalid_value;
   if (s->is_captured) return capture_unsupported;
-  demand(s->last, true);
+  demand(last_of(s), true);
   return driver().failure;
 }
 Result cuStreamQuery(void *stream) {
@@ -387,7 +394,7 @@ Result cuStreamQuery(void *stream) {
   Stream *s = stream_of(stream);
   if (!s) return invalid_value;
   if (s->is_captured) return capture_unsupported;
-  bool is_done = demand(s->last, false);
+  bool is_done = demand(last_of(s), false);
   return is_done || driver().failure != success ? driver().failure.load() : not_ready;
 }
 Result cuCtxSynchronize(void) {
@@ -410,16 +417,19 @@ Result cuEventRecord(Event *event, void *stream) {
   Stream *s = stream_of(stream);
   if (!s) return invalid_value;
   enqueue(s, [] {});
-  event->work = s->last;
+  event->work = last_of(s);
   return success;
+}
+Result cuEventSynchronize(Event *event) {
+  if (Result r = begin("cuEventSynchronize")) return r;
+  demand(event->work, true);
+  return driver().failure;
 }
 Result cuStreamWaitEvent(void *stream, Event *event, unsigned) {
   if (Result r = begin("cuStreamWaitEvent")) return r;
   Stream *s = stream_of(stream);
   if (!s) return invalid_value;
-  enqueue(s, [] {});
-  std::scoped_lock lock(driver().mutex);
-  if (event->work) s->last->before.push_back(event->work);
+  enqueue(s, [] {}, event->work);
   return success;
 }
 
@@ -467,11 +477,12 @@ Result cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t byte
   Stream *s = stream_of(stream);
   if (!s || !emulator::is_allocated(to, bytes)) return invalid_value;
   // memory of the host that is not pinned has been read when the function returns
-  std::string copy(static_cast<const char *>(from), bytes);
-  enqueue(s, [to, copy] {
+  auto copy = std::make_shared<std::string>();
+  if (!emulator::is_pinned(from, bytes)) copy->assign(static_cast<const char *>(from), bytes);
+  enqueue(s, [to, from, bytes, copy] {
     emulator::Unlocked unlocked;
-    std::memcpy(reinterpret_cast<void *>(to), copy.data(), copy.size());
-    emulator::note_written(to, copy.size());
+    std::memcpy(reinterpret_cast<void *>(to), copy->empty() ? from : copy->data(), bytes);
+    emulator::note_written(to, bytes);
   });
   return success;
 }

@@ -208,6 +208,14 @@ void add_pinned(const void *begin, size_t bytes) {
   pinned.emplace_back(reinterpret_cast<uintptr_t>(begin), reinterpret_cast<uintptr_t>(begin) + bytes);
 }
 
+bool is_pinned(const void *begin, size_t bytes) {
+  std::scoped_lock lock(mutex);
+  auto p = reinterpret_cast<uintptr_t>(begin);
+  for (const auto &[first, end] : pinned)
+    if (p >= first && p + bytes <= end) return true;
+  return false;
+}
+
 Unlocked::Unlocked() {
   std::scoped_lock lock(mutex);
   if (unlocked++ == 0) protect(PROT_READ | PROT_WRITE);

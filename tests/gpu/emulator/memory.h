@@ -46,6 +46,8 @@ void copy_notes(uint64_t to, uint64_t from, size_t bytes);
 
 /// Registers host memory that kernels may touch.
 void add_pinned(const void *begin, size_t bytes);
+/// Returns whether memory is of the kind that the driver reads in the order of the stream.
+bool is_pinned(const void *begin, size_t bytes);
 
 /// Makes device memory accessible during its lifetime.
 struct Unlocked {
