@@ -4,10 +4,12 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "bind/dispatch/dispatch.h"
 #include "bind/dispatch/recorded.h"
 #include "runtime/cuda/cubins.h"
+#include "runtime/cuda/device.h"
 #include "support/text.h"
 
 namespace py = pybind11;
@@ -15,6 +17,14 @@ namespace py = pybind11;
 namespace kw {
 
 std::optional<Target> device_target(std::string_view name) {
+  if (name == "cuda") return cuda_device(0).target();
+  constexpr std::string_view numbered = "cuda:";
+  uint32_t index = 0;
+  const char *end = name.data() + name.size();
+  if (name.starts_with(numbered)) {
+    auto read = std::from_chars(name.data() + numbered.size(), end, index);
+    if (read.ec == std::errc() && read.ptr == end) return cuda_device(index).target();
+  }
   auto target = target_of_class(name);
   return target && target->is_gpu() ? target : std::nullopt;
 }
@@ -22,7 +32,8 @@ std::optional<Target> device_target(std::string_view name) {
 std::string unknown_device(std::string_view name) {
   std::vector<std::string> known;
   for (const GpuMachine &m : gpu_machines()) known.emplace_back(m.name);
-  return cat("there is no GPU architecture '", name, "'; there are: ", join_text(known, ", "));
+  return cat("there is no GPU architecture '", name, "'; there are: ", join_text(known, ", "),
+             "; \"cuda\" is that of the GPU at hand");
 }
 
 namespace {

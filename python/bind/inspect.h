@@ -26,7 +26,8 @@ pybind11::object count_kernel(PyObject *kernel, const pybind11::tuple &args, con
 pybind11::object explain_kernel(PyObject *kernel, const pybind11::tuple &args, const pybind11::dict &keywords,
                                 const std::string &device = {});
 
-/// Returns the target of an architecture of GPUs; nothing for other names.
+/// Returns the target of an architecture of GPUs, or of a GPU at hand: "cuda", "cuda:1"; nothing for other
+/// names. Throws ResolvedError, E501, for a GPU that is not there.
 std::optional<Target> device_target(std::string_view name);
 /// Returns the message for a name that is no architecture of GPUs.
 std::string unknown_device(std::string_view name);

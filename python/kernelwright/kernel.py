@@ -149,8 +149,8 @@ def _asm(self: Kernel, *args: Any, **keywords: Any) -> str:
 
 
 def _cuda(self: Kernel, *args: Any, device: str = "sm_90", **keywords: Any) -> str:
-    """Returns the CUDA C++ text for an architecture of GPUs, which needs neither a GPU nor a part of CUDA;
-    arguments as for `ir`. Raises ValueError for an unknown architecture.
+    """Returns the CUDA C++ text for an architecture of GPUs, which needs neither a GPU nor a part of CUDA, or
+    for a GPU at hand, "cuda"; arguments as for `ir`. Raises ValueError for an unknown architecture.
     """
     return _inspect(self, args, keywords, f"cuda:{device}")
 
@@ -173,8 +173,8 @@ def _explain(
     With arguments, or texts such as "f32[:, :]": for their types, compiled or not. Prints well; its fields
     hold the same facts as data. `html`: a page with the source coloured by what happened to each loop, which
     notebooks show. `device`: an architecture of GPUs, "sm_90", which need not be here: what a call launches
-    there; with a tensor of a GPU among the arguments, that of its GPU. Raises TypeError if there is neither a
-    call nor an argument, and ValueError for a device that is no architecture.
+    there; "cuda" is that of the GPU at hand, which counts for tensors of a GPU, too. Raises TypeError if
+    there is neither a call nor an argument, and ValueError for a device that is no architecture.
     """
     from .explain import explain, explain_as_html
     from .warm.warmup import architecture_of
@@ -211,9 +211,9 @@ def _warmup(
         =0 the same view as argument 0      int float bool of Python      i64 f32 scalars of NumPy
     `target`: "host" (the default), "avx512", "avx2", "generic", or several with commas; they need not be
     those of this machine. Makes both bodies of a version, the optimised and the checked one.
-    `device`: architectures of GPUs, "sm_90", or several with commas, which need not be here; their kernels
-    are compiled to machine code, for which NVRTC is needed. With devices alone, no target is compiled for; so
-    it is with a tensor of a GPU, whose architecture is the device then.
+    `device`: architectures of GPUs, "sm_90", or several with commas, which need not be here, or "cuda" for
+    the GPU at hand; their kernels are compiled to machine code, for which NVRTC is needed. With devices
+    alone, no target is compiled for; so it is with a tensor of a GPU, whose architecture is the device then.
     Returns what it made or found. Raises what a call would raise for these types, TypeError for a missing
     type, and ValueError for a text that is no type, or an unknown target or architecture.
     """

@@ -210,11 +210,16 @@ class Tensor(_core.Tensor):
     def __str__(self) -> str:
         return str(self.numpy())
 
+    def __format__(self, spec: str) -> str:
+        return format(self.numpy(), spec)
+
     def __repr__(self) -> str:
-        return f"Tensor(shape={list(self.shape)}, dtype={self.numpy_dtype}, value=\n{self.numpy()!s})"
+        where = "" if self.device == "cpu" else f", device={self.device}"
+        return f"Tensor(shape={list(self.shape)}, dtype={self.numpy_dtype}{where}, value=\n{self.numpy()!s})"
 
     def astype(self, dtype: Any) -> Any:
-        return operator("cast")(self, np.dtype(dtype))
+        is_bfloat16 = isinstance(dtype, str) and dtype == "bfloat16"
+        return operator("cast")(self, np.dtype(bfloat16.dtype if is_bfloat16 else dtype))
 
     def reshape(self, *shape: Any) -> Any:
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape

@@ -477,6 +477,12 @@ std::vector<Tensor> gradients(const std::vector<Tensor> &outputs, const std::vec
     if (seed && type_text(seed.dtype(), seed.shape()) != type_text(outputs[i].dtype(), outputs[i].shape()))
       throw_value_error(cat("the gradient for output ", i, " is ", type_text(seed.dtype(), seed.shape()),
                             ", but the output is ", type_text(outputs[i].dtype(), outputs[i].shape())));
+    if (seed && seed.device() != outputs[i].device()) {
+      if (seed.history())
+        throw_value_error(cat("the gradient for output ", i, " is on ", device_text(seed.device()),
+                              ", but the output is on ", device_text(outputs[i].device())));
+      seed = seed.to(outputs[i].device());
+    }
     if (!seed)  // recorded, because a gradient of this gradient goes through it
       seed = is_recording() ? call_op("kw::ones_like", {outputs[i]})[0]
                             : Tensor::ones(outputs[i].dtype(), outputs[i].shape(), outputs[i].device());

@@ -74,7 +74,7 @@ std::string too_old_text(uint32_t index, const std::string &name, int capability
 int arch_number(std::string_view arch) { return std::atoi(std::string(arch.substr(3)).c_str()); }
 
 CudaDevice::CudaDevice(const CudaDriver &driver, uint32_t index)
-    : driver_(driver), index_(index), memory_(*this), faults_(*this) {
+    : driver_(driver), index_(index), memory_(*this), faults_(*this), staging_(*this) {
   check(driver.cuDeviceGet(&handle_, static_cast<int>(index)), "cuDeviceGet");
   std::array<char, 256> text{};
   check(driver.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, handle_), "cuDeviceGetName");

@@ -10,6 +10,7 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/fault_log.h"
 #include "runtime/cuda/memory.h"
+#include "runtime/cuda/staging.h"
 #include "runtime/device.h"
 #include "runtime/request.h"
 #include "support/target.h"
@@ -48,6 +49,7 @@ class CudaDevice {
   DeviceMemory &memory() { return memory_; }
   CallLog &calls() { return calls_; }
   FaultLog &faults() { return faults_; }
+  StagingRing &staging() { return staging_; }
   SharedWords &words() const { return *words_; }
 
   /// Makes its context that of this thread. Throws ResolvedError, E504, if the device has failed.
@@ -76,6 +78,7 @@ class CudaDevice {
   DeviceMemory memory_;
   CallLog calls_;
   FaultLog faults_;
+  StagingRing staging_;
 };
 
 /// Returns why kernels cannot run on the first device: there is no driver, or the device is too old; "" if

@@ -172,7 +172,7 @@ def test_ptx_needs_nvrtc(tmp_path: Path) -> None:
         f"      = note: looked at {tmp_path}/libnvrtc.so.13\n"
         "      = help: pip install nvidia-cuda-nvrtc, or set KW_NVRTC; kernels in the cache run without it\n"
         "ValueError: there is no GPU architecture 'avx2'; there are: sm_80, sm_86, sm_89, sm_90, sm_100,"
-        " sm_103, sm_120"
+        ' sm_103, sm_120; "cuda" is that of the GPU at hand'
     )
 
 

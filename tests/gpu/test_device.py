@@ -375,6 +375,11 @@ def test_interfaces_that_are_malformed(device: Device) -> None:
         ({"typestr": ">f8"}, "has the dtype '>f8', which kernels do not take"),
         ({"typestr": "<c8"}, "has the dtype '<c8', which kernels do not take"),
         ({"data": 5}, "needs shape, typestr and data"),
+        ({"data": ("far", False)}, "needs an address and a bool as data"),
+        ({"shape": 5}, "needs a tuple of integers as shape"),
+        ({"shape": ("all",)}, "needs a tuple of integers as shape"),
+        ({"strides": (1.5,)}, "needs a tuple of integers as strides"),
+        ({"mask": t}, "has a mask, which kernels do not read"),
         ({"strides": (3,)}, "has strides that are no multiples of its items"),
         ({"strides": (8, 8)}, "has another number of strides than extents"),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,66 @@ def test_late_faults_of_operators_name_their_file(device: Device) -> None:
     told = str(raised.value)
     assert told.startswith("runtime/ops/indexed.cpp:6:35: error[E303]: index 13 is out of range")
     assert "raised late: by a call of 'gather_of', defined at runtime/ops/indexed.cpp:1 (call " in told
+
+
+def test_seeds_of_gradients_move_to_the_device_of_the_output(device: Device) -> None:
+    x = kw.Tensor(np.arange(3.0), device="cuda")
+    _, pull = kw.vjp(lambda t: t.reshape(3, 1) * t.reshape(3, 1), x)
+    (found,) = pull(np.full((3, 1), 2.0))
+    assert found.device == "cuda:0" and np.array_equal(found.numpy(), [0, 4, 8])
+    _, pull = kw.vjp(lambda t: (t * t).sum(), x)
+    assert np.array_equal(pull(np.array(0.5))[0].numpy(), [0, 1, 2])
+    _, pull = kw.vjp(lambda t: t * 3, kw.Tensor(np.ones(2)))
+    assert pull(kw.Tensor(np.ones(2), device="cuda"))[0].device == "cpu"
+
+
+def test_what_needs_no_wait_for_the_device(tmp_path: Path) -> None:
+    """On a driver whose waits fail: small arrays, constants, gradients, arrays that a kernel captures."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        """\
+import numpy as np, kernelwright as kw
+table = np.arange(3.0)
+@kw.kernel
+def add_table(a):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + table[i]
+    return c
+x = kw.Tensor(np.ones(3), device="cuda")
+add_table(x), add_table(x)
+for i in range(3):
+    x * float(i)
+kw.value_and_grad(lambda t: (t * t * 7.5).sum())(x)
+try:
+    x.numpy()
+except RuntimeError as error:
+    print(error)
+"""
+    )
+    fails = {"KW_EMULATOR_FAIL": "cuStreamQuery=999,cuStreamSynchronize=999,cuCtxSynchronize=999"}
+    done = subprocess.run(
+        [sys.executable, program],
+        env={**os.environ, **stand_ins.environment(), **fails},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "cuStreamQuery on device 0: CUDA_ERROR_UNKNOWN\n", done.stderr
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_small_arrays_arrive_in_the_order_of_their_streams(device: Device, seed: int) -> None:
+    """More of them than the memory holds through which they go, which the caller changes afterwards."""
+    device.seed(seed)
+    generator = np.random.default_rng(seed)
+    streams = [device.stream(), device.stream()]
+    kept = []
+    for _ in range(120):
+        values = generator.integers(0, 100, int(generator.integers(1, 8193))).astype(np.float64)
+        with kw.cuda.stream(streams[int(generator.integers(2))]):
+            t = kw.Tensor(values, device="cuda") + 1.0
+        kept.append((t, values + 1))
+        values[:] = -1
+    assert all(np.array_equal(t.numpy(), expected) for t, expected in kept)
+    device.seed(0)

@@ -329,9 +329,10 @@ def test_the_cuda_text_of_a_kernel_needs_no_gpu() -> None:
     assert kernel.startswith("KW_KERNEL(256) add_0(const f32 *__restrict__ a, const f32 *__restrict__ b, ")
     assert "for (i64 first = kw_block(x) * 2048 + kw_thread * 4; first - kw_thread * 4 < a_0; " in kernel
     known = "sm_80, sm_86, sm_89, sm_90, sm_100, sm_103, sm_120"
-    for device in ("sm_70", "", "cuda", "avx2"):
+    for device in ("sm_70", "", "cuda:", "avx2"):
         said = raised(ValueError, lambda device=device: add.cuda(ONES, ONES, device=device))
-        assert said == f"there is no GPU architecture '{device}'; there are: {known}"
+        at_hand = '"cuda" is that of the GPU at hand'
+        assert said == f"there is no GPU architecture '{device}'; there are: {known}; {at_hand}"
     assert raised(ValueError, lambda: add.ir("cuda")) == "ir: cuda is no IR of ours; use .cuda()"
     for name in ("asm", "llvm", "ir"):
         told = raised(TypeError, lambda name=name: getattr(add, name)("f32[:]", "f32[:]", device="sm_90"))

@@ -36,14 +36,13 @@ std::string text_of_dtype(DType t) {
   return cat(item_size(t) == 1 ? "|" : "<", kind, item_size(t));
 }
 
-/// Reads a tuple of integers. Returns false with an exception.
-bool read_integers(PyObject *tuple, std::vector<int64_t> &out) {
-  PyRef items(PySequence_Fast(tuple, "expected a tuple of integers"));
-  for (Py_ssize_t i = 0; items && i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    out.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(items.get(), i)));
-    if (PyErr_Occurred()) return false;
-  }
-  return bool(items);
+/// Reads a tuple of integers, the value of a key of the description. Returns false with an exception.
+bool read_integers(PyObject *tuple, const char *key, std::vector<int64_t> &out) {
+  PyRef items(PySequence_Tuple(tuple));
+  for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items.get()); ++i)
+    out.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(items.get(), i)));
+  if (PyErr_Occurred()) refuse_array(cat("needs a tuple of integers as ", key));
+  return !PyErr_Occurred();
 }
 
 /// Returns the stream that a number of the interfaces means.
@@ -246,8 +245,11 @@ PyRef tensor_of_cuda_array(PyObject *o) {
   std::optional<DType> dtype = dtype_of_text(utf8(type));
   if (!dtype) return refuse_array(cat("has the dtype '", utf8(type), "', which kernels do not take"));
   std::vector<int64_t> extents, steps;
-  if (!read_integers(shape, extents) || (strides && strides != Py_None && !read_integers(strides, steps)))
+  if (!read_integers(shape, "shape", extents) ||
+      (strides && strides != Py_None && !read_integers(strides, "strides", steps)))
     return {};
+  if (PyObject *mask = get("mask"); mask && mask != Py_None)
+    return refuse_array("has a mask, which kernels do not read");
   auto item = static_cast<int64_t>(item_size(*dtype));
   for (int64_t &s : steps) {
     if (s % item != 0) return refuse_array("has strides that are no multiples of its items");
@@ -256,7 +258,7 @@ PyRef tensor_of_cuda_array(PyObject *o) {
   if (!steps.empty() && steps.size() != extents.size())
     return refuse_array("has another number of strides than extents");
   auto *address = reinterpret_cast<void *>(PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(data, 0)));
-  if (PyErr_Occurred()) return {};
+  if (PyErr_Occurred()) return refuse_array("needs an address and a bool as data");
   bool is_read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) != 0;
   uintptr_t producer = no_stream;
   if (stream && stream != Py_None) {
