@@ -542,3 +542,18 @@ def float_sums_over_two_inner_loops(x, y):
                 s[a] += x[a, b, c]
                 t[b] += y[a, b, c]
     return s, t
+
+
+@case(
+    lambda rng: (ints(rng, 3, 130, 70, dtype="int64"), ints(rng, 3, 130, 70, dtype="float64")), exact=True
+)
+def least_of_columns_beside_a_copy(x, y):
+    """More columns than a block has copies of; rows that fill vectors, of which one array is accumulated in."""
+    s = np.full((x.shape[1], x.shape[2]), 100, x.dtype)
+    c = output_tensor(y.shape, y.dtype)
+    for a in range(x.shape[0]):
+        for b in range(min(a + 100, x.shape[1])):
+            for d in range(x.shape[2]):
+                s[b, d] = min(s[b, d], x[a, b, d])
+                c[a, b, d] = y[a, b, d]
+    return s, c

@@ -148,9 +148,30 @@ GPU = [
     Fault(
         "a_variable_for_what_threads_share",
         "compiler/schedule/directives/preconditions.cpp",
-        "if (n && std::find(n->atomics.begin(), n->atomics.end(), d.buf) != n->atomics.end())",
+        "if (std::find(n->atomics.begin(), n->atomics.end(), d.buf) != n->atomics.end())",
         "if (!n)",
         "elements in which threads accumulate at the same time",
+    ),
+    Fault(
+        "a_variable_for_what_a_block_combines",
+        "compiler/schedule/directives/preconditions.cpp",
+        "n->kind == ForKind::block && combines(*n, d.buf)",
+        "n->kind == ForKind::grid && combines(*n, d.buf)",
+        "exact sums over two inner loops in an element",
+    ),
+    Fault(
+        "vectors_of_atomic_elements",
+        "compiler/codegen/cuda/team.cpp",
+        "return out_.is_atomic(a.buf); }",
+        "return false && out_.is_atomic(a.buf); }",
+        "elements in which blocks accumulate beside vectors of others",
+    ),
+    Fault(
+        "flat_loops_of_other_sums",
+        "compiler/schedule/launches/rfactor.cpp",
+        "[&](const Accumulator &b) { return b.cell == a.cell; }",
+        "[&](const Accumulator &) { return (void)a, true; }",
+        "two sums in a nest, of which one runs over the inner loop alone",
     ),
     Fault(
         "sums_beside_other_stores",

@@ -23,6 +23,7 @@ class CudaStatements {
 
   // What the head of the kernel knows.
   void set_atomics(std::unordered_set<Buf> buffers) { atomics_ = std::move(buffers); }
+  bool is_atomic(const Buf &b) const { return atomics_.count(b) != 0; }
   /// A temporary of a thread or of a team lies in `all`, behind those of the threads or teams before it.
   void put_in_workspace(const Buf &b, std::string all, std::string number, Expr bytes) {
     workspace_[b.get()] = {std::move(all), std::move(number), std::move(bytes)};

@@ -170,6 +170,8 @@ class BlockLoop {
   /// selection takes the first of equal values.
   void vectors() {
     VectorLoop loop = vector_loop(n_, n_.how.vector_width);
+    // a vector that is loaded, added to and stored would lose what threads of other blocks add meanwhile
+    std::erase_if(loop.accesses, [&](const VectorAccess &a) { return out_.is_atomic(a.buf); });
     int64_t width = n_.how.vector_width, apart = width * team_.threads,
             groups = out_.copies_ahead() ? std::max<int64_t>(n_.how.unroll, 1) : groups_at_once(n_, loop);
     std::string head, whole = names_.fresh("whole"), behind_head;
