@@ -557,3 +557,19 @@ def least_of_columns_beside_a_copy(x, y):
                 s[b, d] = min(s[b, d], x[a, b, d])
                 c[a, b, d] = y[a, b, d]
     return s, c
+
+
+@case(
+    lambda rng: (ints(rng, 2, 3, 40, 50, dtype="int64"), ints(rng, 2, 3, 40, 50, dtype="float64")), exact=True
+)
+def sums_by_atomics_beside_rows(x, y):
+    """Rows that could be copied to shared memory, but for the array in which other teams accumulate."""
+    s = output_tensor((x.shape[0], x.shape[2], x.shape[3]), x.dtype)
+    t = output_tensor((x.shape[1], x.shape[2]), y.dtype)
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                for d in range(x.shape[3]):
+                    s[a, c, d] -= x[a, b, c, d]
+                    t[b, c] -= y[a, b, c, d]
+    return s, t

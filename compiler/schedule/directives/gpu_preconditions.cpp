@@ -2,6 +2,7 @@
 #include "schedule/directives/gpu_preconditions.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/gpu/combined_values.h"
 #include "analysis/gpu/launch_form.h"
@@ -61,6 +62,21 @@ std::vector<const For *> loops_around(const Nest &nest, uint32_t loop) {
   return out;
 }
 
+constexpr std::string_view shares_what_is_copied =
+    "threads of other teams accumulate at the same time in what it stores to";
+
+/// Returns whether a loop stores to a buffer in which the threads of a loop around it accumulate: the copy of
+/// an element is no place for an atomic operation.
+bool stores_to_shared(const Nest &nest, uint32_t loop) {
+  std::unordered_set<Buf> shared;
+  for (const For *around : loops_around(nest, loop))
+    if (around) shared.insert(around->atomics.begin(), around->atomics.end());
+  bool found = false;
+  walk(nest.loops[loop].loop->body,
+       [&](const Store &s, const Stmt &) { found = found || shared.count(s.buf) != 0; });
+  return found;
+}
+
 }  // namespace
 
 /// Returns why a loop cannot be launched in blocks of this size; "" if it can.
@@ -105,6 +121,7 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d)
   const For *inner = as<For>(outer.body);
   if (!inner || outer.step != 1 || inner->step != 1) return "no loop with steps of 1 is all of it";
   if (!holds_serial_loops_alone(outer)) return has_kind;
+  if (stores_to_shared(nest, d.loop)) return shares_what_is_copied;
   for (const Expr &bound : {inner->lo, inner->hi})
     if (mentions(bound, outer.iter)) return "the loop in it has other bounds in each iteration";
   size_t grids = 0;
@@ -146,6 +163,7 @@ static std::string_view why_not_staged(const Func &f, const Nest &nest, uint32_t
                                        int64_t width) {
   const For &n = *nest.loops[loop].loop;
   if (!holds_serial_loops_alone(n)) return has_kind;
+  if (stores_to_shared(nest, loop)) return shares_what_is_copied;
   size_t grids = 0;
   for (const For *around : loops_around(nest, loop)) grids += around && around->kind == ForKind::grid;
   if (grids > 2 || !launchable_loops(f).count(&n)) return unknown_bounds;
