@@ -548,7 +548,7 @@ def float_sums_over_two_inner_loops(x, y):
     lambda rng: (ints(rng, 3, 130, 70, dtype="int64"), ints(rng, 3, 130, 70, dtype="float64")), exact=True
 )
 def least_of_columns_beside_a_copy(x, y):
-    """More columns than a block has copies of; rows that fill vectors, of which one array is accumulated in."""
+    """More columns than a block has copies of, in rows that fill vectors."""
     s = np.full((x.shape[1], x.shape[2]), 100, x.dtype)
     c = output_tensor(y.shape, y.dtype)
     for a in range(x.shape[0]):
@@ -572,4 +572,17 @@ def sums_by_atomics_beside_rows(x, y):
                 for d in range(x.shape[3]):
                     s[a, c, d] -= x[a, b, c, d]
                     t[b, c] -= y[a, b, c, d]
+    return s, t
+
+
+@case(lambda rng: (ints(rng, 3, 24, 5, dtype="int32"), ints(rng, 3, 24, 5, dtype="int64")))
+def sums_of_rows_and_channels(x, y):
+    """The loops of one sum could run as one, but for the other sum, which has the innermost loop alone."""
+    s = output_tensor((x.shape[0],), x.dtype)
+    t = output_tensor((x.shape[1],), y.dtype)
+    for a in range(x.shape[0]):
+        for b in range(x.shape[1]):
+            for c in range(x.shape[2]):
+                s[a] += x[a, b, c]
+                t[b] += y[a, b, c]
     return s, t

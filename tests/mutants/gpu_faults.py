@@ -160,6 +160,27 @@ GPU = [
         "exact sums over two inner loops in an element",
     ),
     Fault(
+        "faults_of_other_threads_alone",
+        "runtime/cuda/fault_log.cpp",
+        "if (own) e.is_seen_by_owner = true;",
+        "e.is_seen_by_owner = true;",
+        "errors of the thread whose call found a fault, after another one has raised it",
+    ),
+    Fault(
+        "a_fault_of_others_again",
+        "runtime/cuda/fault_log.cpp",
+        "if (whose == Whose::all) raised.others = end();",
+        "",
+        "faults of other threads, which come with each wait",
+    ),
+    Fault(
+        "parts_of_pinned_memory_too_soon",
+        "runtime/cuda/staging.cpp",
+        "if (part.is_recorded) device_.check(",
+        "if (false) device_.check(",
+        "small arrays on their way to a device",
+    ),
+    Fault(
         "vectors_of_atomic_elements",
         "compiler/codegen/cuda/team.cpp",
         "return out_.is_atomic(a.buf); }",

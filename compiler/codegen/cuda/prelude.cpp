@@ -31,10 +31,14 @@ KW_FUNCTION i64 kw_number_of_thread() {
   return block * (i64)blockDim.x + kw_thread;
 }
 
-// the first faults of calls in source order; `mirror` tells the host how many there have been. The host writes
-// how many it has read: those of this call come after them
+// the first faults of calls in source order; `mirror` tells the host how many there have been. The host
+// writes how many it has read: those of this call come after them
 struct kw_fault_record { u64 call, launch, team, key; i64 value, bound; };
-struct kw_faults { u32 lock, unused; u64 records, lost, read_records, read_lost; kw_fault_record record[64]; };
+struct kw_faults {
+  u32 lock, unused;
+  u64 records, lost, read_records, read_lost;
+  kw_fault_record record[64];
+};
 struct kw_call {
   kw_faults *faults;
   volatile u64 *mirror;
@@ -56,7 +60,8 @@ static __device__ __noinline__ void kw_fault(kw_call call, u64 key, i64 value, i
   bool is_new = !r, is_lost = is_new && f->records - f->read_records == 64;
   if (is_new) r = &f->record[f->records % 64];
   if (is_lost) f->lost = f->lost + 1;
-  if (!is_lost && (is_new || kw_comes_before(call.launch, r->launch, kw_comes_before(team, r->team, key < r->key)))) {
+  bool is_first = kw_comes_before(call.launch, r->launch, kw_comes_before(team, r->team, key < r->key));
+  if (!is_lost && (is_new || is_first)) {
     r->call = call.number, r->launch = call.launch, r->team = team, r->key = key;
     r->value = value, r->bound = bound;
     if (is_new) f->records = f->records + 1;

@@ -103,6 +103,13 @@ bool mixes_devices(const Nest &nest, uint32_t loop, const Directive &d) {
   return found;
 }
 
+/// Returns whether the threads of a block loop combine what they accumulate in a buffer.
+bool combines(const For &block, const Buf &buf) {
+  CombinedValues found(block);
+  return std::any_of(found.accumulators.begin(), found.accumulators.end(),
+                     [&](const Accumulator &a) { return a.cell == buf; });
+}
+
 /// Checks each loop that the directive names, then sums in the order `lanes` and the size of the tree. Then
 /// checks what the directive itself needs of the tree.
 class Preconditions {
@@ -366,13 +373,6 @@ class Preconditions {
     bool fits =
         std::any_of(found.begin(), found.end(), [&](const CarriedValue &v) { return v.buf == d.buf; });
     return fits ? Inapplicable{} : here("no iteration is sure to load what the one before it stores");
-  }
-
-  /// Returns whether a block loop has a part of its threads for what it accumulates in the buffer.
-  static bool combines(const For &block, const Buf &buf) {
-    CombinedValues found(block);
-    return std::any_of(found.accumulators.begin(), found.accumulators.end(),
-                       [&](const Accumulator &a) { return a.cell == buf; });
   }
 
   /// Refuses a buffer unless it can be private to each iteration.
