@@ -110,6 +110,9 @@ class Version:
     """What a call launches on a GPU, in the text's order: loops and conditions of the host decide how often.
     """
 
+    on_host: bool = False
+    """A device was asked for, and calls with arrays there run this code of the CPU on copies: debug=True."""
+
     def of(self, kind: str) -> tuple[Fact, ...]:
         """Returns the facts of one kind, in source order."""
         return tuple(f for f in self.facts if f.kind == kind)
@@ -153,6 +156,7 @@ def _launch(
 
 def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], device: str = "") -> Explanation:
     """Returns the explanation for the given arguments, or for each compiled specialization."""
+    on_host = bool(device) and bool(_core.options_of(kernel).get("debug"))
     versions = tuple(
         Version(
             tuple(v["parameters"]),
@@ -166,8 +170,9 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], dev
             v["stored"],
             v["device"],
             tuple(_launch(*row) for row in v.get("launches", ())),
+            on_host,
         )
-        for v in _core.explain(kernel, args, keywords, device)
+        for v in _core.explain(kernel, args, keywords, "" if on_host else device)
     )
     function = _core.function_of(kernel)
     return Explanation(function.__qualname__, _options(kernel), versions)
@@ -191,7 +196,8 @@ def _place(fact: Fact, version: Version) -> str:
 
 def _version_lines(version: Version) -> Iterator[str]:
     yield f"version {_signature(version)}"
-    yield from _section("device", [version.device] if version.device else [])
+    device = "the host, on copies of the arrays: debug=True" if version.on_host else version.device
+    yield from _section("device", [device] if device else [])
     yield from _section("bodies", [] if version.device else _bodies(version))
     yield from _section("launches", _launches(version))
     if version.stored:

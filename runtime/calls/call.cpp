@@ -400,7 +400,9 @@ void warn_of_host_run(const OpCall &call, const KernelDef &k) {
   warning.code = Code::W505;
   warning.message = cat("operator '", call.op->def.name, "' runs on the host, on copies of its tensors on ",
                         device_text(call.device), ": ", words_of(k.kind), " for the CPU");
-  warning.help = {"write it as a kernel (kw.kernel), which runs on every device"};
+  warning.help = {k.kind == BodyKind::jit_loop
+                      ? "leave device= out of its kernel_row: loops run on every device"
+                      : "write it as a kernel (kw.kernel), which runs on every device"};
   log_warning(std::move(warning));
 }
 

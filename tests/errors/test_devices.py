@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import os
 import subprocess
 import sys
@@ -163,6 +164,16 @@ def test_without_nvrtc(tmp_path: Path) -> None:
     assert run(tmp_path, CALL, **missing) == text
     assert run(tmp_path, CALL, **emulated()) == "[2. 2. 2. 2.]"
     assert run(tmp_path, CALL, **missing) == "[2. 2. 2. 2.]"
+
+
+def test_a_file_that_is_no_nvrtc(tmp_path: Path) -> None:
+    """The loader's reason is told, or that functions are missing."""
+    text, library = tmp_path / "text.so", Path(ctypes.util.find_library("m") or "")
+    text.write_text("no library")
+    told = run(tmp_path, CALL, **emulated(KW_NVRTC=str(text)))
+    assert f"      = note: looked at {text}: file too short\n" in told
+    told = run(tmp_path, CALL, **emulated(KW_NVRTC=str(library)))
+    assert f"      = note: looked at {library}: functions of NVRTC are missing in it\n" in told
 
 
 def test_ptx_needs_nvrtc(tmp_path: Path) -> None:
@@ -349,6 +360,25 @@ for op in (on_device, on_host, on_host):
         "      = help: write it as a kernel (kw.kernel), which runs on every device\n"
         '      = silence: warnings.filterwarnings("ignore", message=".*W505")\n'
         "cuda:0 [0.5 0.5 0.5 0.5]\ncuda:0 [0.5 0.5 0.5 0.5]"
+    )
+
+
+def test_w505_of_a_kernel_for_the_cpu(tmp_path: Path) -> None:
+    program = (
+        TOLD
+        + """\
+from kernelwright.operators import kernel_row
+rows = [kernel_row(double, device="CPU")]
+on_host = kw.register_op("test::doubled", rows, infer=lambda a: [a])
+print(on_host(kw.Tensor(x, device="cuda")).device)
+"""
+    )
+    assert run(tmp_path, program, **emulated()) == (
+        "KernelWarning: warning[W505]: operator 'test::doubled' runs on the host, on copies of its tensors on"
+        " cuda:0: its loops are for the CPU\n"
+        "      = help: leave device= out of its kernel_row: loops run on every device\n"
+        '      = silence: warnings.filterwarnings("ignore", message=".*W505")\n'
+        "cuda:0"
     )
 
 

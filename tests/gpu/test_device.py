@@ -578,7 +578,8 @@ def test_arrays_without_a_copy(device: Device) -> None:
 
 def test_the_device_of_arguments_is_explained_and_warmed(device: Device) -> None:
     """A call with them runs there."""
-    kernel = kw.kernel("def f(a):\n    for i in range(a.shape[0]):\n        a[i] = a[i] + 1\n    return a\n")
+    text = "def f(a):\n    for i in range(a.shape[0]):\n        a[i] = a[i] + 1\n    return a\n"
+    kernel = kw.kernel(text)
     x = np.zeros(3, np.float32)
     t, other = kw.Tensor(x, device="cuda"), kw.Tensor(x, device="cuda:1")
     assert [v.device for v in kernel.explain(t).versions] == ["sm_90"]
@@ -586,3 +587,7 @@ def test_the_device_of_arguments_is_explained_and_warmed(device: Device) -> None
     assert [w.target for w in kernel.warmup(t)] == ["sm_90"]
     assert [w.target for w in kernel.warmup(t, target="host")] == ["host", "host"]
     assert [v.device for v in kernel.explain(x).versions] == [""]
+    assert [v.device for v in kernel.explain(x, device="cuda").versions] == ["sm_90"]
+    assert kernel.cuda(x, device="cuda:1") == kernel.cuda(x, device="sm_80")
+    (version,) = kw.kernel(text, debug=True).explain(t).versions
+    assert version.on_host and "device      the host, on copies of the arrays: debug=True\n" in str(version)

@@ -528,6 +528,13 @@ def test_bfloat16_is_named_alike() -> None:
             assert made.dtype.name == "bfloat16"
 
 
+def test_tensors_of_one_number_are_formatted() -> None:
+    assert f"{kw.Tensor(np.array(2.0)):.3f} {kw.Tensor(np.array(7)):04d}" == "2.000 0007"
+    assert f"{kw.Tensor(ONES)}" == str(ONES)
+    told = raised(TypeError, lambda: f"{kw.Tensor(ONES):.3f}")
+    assert told == "unsupported format string passed to numpy.ndarray.__format__"
+
+
 def test_bool_of_the_language_may_be_imported(recwarn: pytest.WarningsRecorder) -> None:
     truth = kw.kernel(holds_truth)
     assert truth(np.arange(3)).tolist() == [False, True, True] and not recwarn.list

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <glob.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <charconv>
@@ -139,6 +140,16 @@ bool bind(void *library, Nvrtc &out) {
   return true;
 }
 
+/// Returns why a file that is there is no usable library, after a colon; "" if it is not there.
+std::string why_not_used(const std::string &path, const void *library) {
+  if (library) return ": functions of NVRTC are missing in it";
+  const char *why = dlerror();
+  if (!why || access(path.c_str(), F_OK) != 0) return "";
+  std::string_view text = why;
+  if (text.starts_with(path)) text.remove_prefix(std::min(text.size(), path.size() + 2));
+  return cat(": ", text);
+}
+
 /// Opens the first usable library, one that the process has already opened before all others. Without one,
 /// `identity` stays empty.
 const Nvrtc &open_now() {
@@ -149,7 +160,7 @@ const Nvrtc &open_now() {
       if (!(flags & RTLD_NOLOAD)) open_builtins_beside(path);
       void *library = dlopen(path.c_str(), flags);
       if (library && bind(library, out)) return out;
-      if (!(flags & RTLD_NOLOAD)) out.looked_at.push_back(path);
+      if (!(flags & RTLD_NOLOAD)) out.looked_at.push_back(cat(path, why_not_used(path, library)));
     }
   return out;
 }
