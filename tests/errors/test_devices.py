@@ -363,7 +363,7 @@ for op in (on_device, on_host, on_host):
     )
 
 
-def test_w505_of_a_kernel_for_the_cpu(tmp_path: Path) -> None:
+def test_a_kernel_for_the_cpu_on_a_gpu(tmp_path: Path) -> None:
     program = (
         TOLD
         + """\
