@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ir/accumulation.h"
 #include "ir/arg_reduction.h"
@@ -69,6 +70,7 @@ class Verifier {
   size_t site_count_ = 0;
   int jump_targets_ = 0;  ///< serial and while loops that a jump at this place may refer to
   std::unordered_map<const SymNode *, size_t> homes_;  ///< number of loops around the Alloc
+  size_t conditional_ = 0;                             ///< loops around the innermost condition
   std::vector<Buf> unselected_;  ///< cells that a block loop stores to, unless a conditional selects them
   std::unordered_set<const SymNode *> bound_, visible_;
   std::unordered_set<const ExprNode *> sound_;  ///< shared expressions that were checked in this scope
@@ -296,11 +298,12 @@ bool Verifier::cell_ok(const Store &n) {
   return true;
 }
 
-/// Checks that no block loop stores to an element that all its threads share, except one value, in sums that
-/// they combine, and by atomic operations.
+/// Checks that no block loop stores to an element that all its threads share, unless all of them store the
+/// same value, in a sum that they combine, or by atomic operations. A condition may choose one thread: what
+/// stands behind one is not looked at.
 bool Verifier::element_ok(const Store &n) {
   if (n.buf->space == Space::registers || changes_nothing(n)) return true;
-  for (size_t l = home_of(n.buf); l < loops_.size(); ++l) {
+  for (size_t l = std::max(home_of(n.buf), conditional_); l < loops_.size(); ++l) {
     const For &block = *loops_[l];
     if (block.kind != ForKind::block || has_atomic(block, n.buf)) continue;
     const LoopInvariance &same = invariance(&block);
@@ -369,10 +372,12 @@ bool Verifier::head(const Stmt &s) {
       [&](const Jump &) { return need(jump_targets_ > 0, "a jump stands outside a serial loop"); },
       [&](const If &n) {
         if (!expr(n.cond) || !need(n.cond.dtype() == DType::b1, "a condition is no bool")) return false;
-        size_t before = unselected_.size();
+        size_t before = unselected_.size(), outer = std::exchange(conditional_, loops_.size());
         if (!stmt(n.yes)) return false;
         if (unselected_.size() > before) take_selected(n, before);
-        return !n.no || stmt(n.no);
+        bool ok = !n.no || stmt(n.no);
+        conditional_ = outer;
+        return ok;
       },
       [&](const Check &n) {
         return expr(n.cond) && need(n.cond.dtype() == DType::b1, "a condition is no bool") &&

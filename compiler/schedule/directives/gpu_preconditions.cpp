@@ -63,7 +63,7 @@ std::vector<const For *> loops_around(const Nest &nest, uint32_t loop) {
 }
 
 constexpr std::string_view shares_what_is_copied =
-    "threads of other teams accumulate at the same time in what it stores to";
+    "blocks accumulate in an array that it stores to by atomic operations";
 
 /// Returns whether a loop stores to a buffer in which the threads of a loop around it accumulate: the copy of
 /// an element is no place for an atomic operation.

@@ -110,6 +110,20 @@ bool combines(const For &block, const Buf &buf) {
                      [&](const Accumulator &a) { return a.cell == buf; });
 }
 
+/// Returns how threads accumulate in a buffer that a loop stores to; "" if they do not. Neither atomic
+/// operations nor sums that a block combines are left where a value is kept between two accumulations.
+std::string_view why_shared(const Nest &nest, uint32_t loop, const Buf &buf) {
+  for (uint32_t l = loop; l != NestLoop::no_loop; l = nest.loops[l].parent) {
+    const For *n = nest.loops[l].loop;
+    if (!n) continue;
+    if (std::find(n->atomics.begin(), n->atomics.end(), buf) != n->atomics.end())
+      return "threads accumulate in the buffer at the same time";
+    if (n->kind == ForKind::block && combines(*n, buf))
+      return "the threads of a block combine what they accumulate in the buffer";
+  }
+  return "";
+}
+
 /// Checks each loop that the directive names, then sums in the order `lanes` and the size of the tree. Then
 /// checks what the directive itself needs of the tree.
 class Preconditions {
@@ -307,6 +321,11 @@ class Preconditions {
   Inapplicable check(const UnrollAndJam &d) const {
     if (has_check(loop().body)) return here(ordered_checks);
     if (has_jump(loop().body)) return here("a jump stands in it");
+    std::string_view shared;
+    walk(loop().body, [&](const Store &s, const Stmt &) {
+      if (shared.empty()) shared = why_shared(nest_, d_.loop(), s.buf);
+    });
+    if (!shared.empty()) return here(shared);
     std::unordered_set<const SymNode *> own{loop().iter.get()};
     walk(loop().body, [&](const Let &n, const Stmt &) { own.insert(n.sym.get()); });
     auto found = inner_of_jam(loop().body, own);
@@ -360,15 +379,8 @@ class Preconditions {
   }
 
   Inapplicable check(const ReplaceWithScalar &d) const {
-    for (uint32_t l = d.loop; l != NestLoop::no_loop; l = nest_.loops[l].parent) {
-      const For *n = nest_.loops[l].loop;
-      if (!n) continue;
-      if (std::find(n->atomics.begin(), n->atomics.end(), d.buf) != n->atomics.end())
-        return here("threads accumulate in the buffer at the same time");
-      // s[i] += x becomes v = last + x; s[i] = v, of which the threads of a block could combine nothing
-      if (n->kind == ForKind::block && combines(*n, d.buf))
-        return here("the threads of a block combine what they accumulate in the buffer");
-    }
+    // s[i] += x becomes v = last + x; s[i] = v
+    if (std::string_view why = why_shared(nest_, d.loop, d.buf); !why.empty()) return here(why);
     std::vector<CarriedValue> found = carried_values(loop());
     bool fits =
         std::any_of(found.begin(), found.end(), [&](const CarriedValue &v) { return v.buf == d.buf; });

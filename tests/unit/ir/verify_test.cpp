@@ -344,6 +344,7 @@ TEST(Verify, threads_of_a_block_share_elements_in_sums_alone) {
   EXPECT_EQ(of_team("s[i] = s[i] + a[i, j]"), shared);
   EXPECT_EQ(of_team("p[i] = j"), shared);
   EXPECT_EQ(of_team("p[i] = p[i] + j", ", atomics=(p,)"), "");
+  EXPECT_EQ(of_team("if j == i:\n        p[i] = j"), "");
 }
 
 TEST(Verify, threads_of_a_grid_share_cells_in_sums_alone) {
