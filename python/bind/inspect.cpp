@@ -259,6 +259,7 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     PyErr_SetString(PyExc_ValueError, unknown_device(device).c_str());
     return {};
   }
+  if (k->options.debug) target.reset();  // calls with arrays on a GPU run on the host
   std::vector<Wanted> wanted;
   // without arguments: all specializations for the present captured values
   if (args.empty() && keywords.empty() && !target)

@@ -172,7 +172,7 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], dev
             tuple(_launch(*row) for row in v.get("launches", ())),
             on_host,
         )
-        for v in _core.explain(kernel, args, keywords, "" if on_host else device)
+        for v in _core.explain(kernel, args, keywords, device)
     )
     function = _core.function_of(kernel)
     return Explanation(function.__qualname__, _options(kernel), versions)

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/run.h"
 #include "runtime/launch.h"
 #include "runtime/op_error.h"
 #include "runtime/versions/faults.h"
@@ -186,7 +187,10 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands, std::span
   lock.unlock();
 
   std::vector<Tensor> outputs = make_outputs(*entry.kernel, entry.out_extents, call, given);
-  RunResult r = run_by_runner(*entry.kernel, entry.work, call.abi_words(entry));
+  CallWords words = call.abi_words(entry);
+  // the runner may be another thread, which has neither the stream nor the faults of this one
+  if (call.device.kind != DeviceKind::cpu) words.stream = stream_of_thread(call.device);
+  RunResult r = run_by_runner(*entry.kernel, entry.work, words);
   // before the status is tested, because a failed run may have written some elements
   for (const ParamRecord &p : entry.kernel->artifact().params)
     if (p.mode == ParamMode::inout)

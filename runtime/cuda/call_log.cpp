@@ -11,14 +11,15 @@ namespace kw {
 constexpr size_t most_calls = 64;  // chosen: a loop around a few kernels shows which of them it was
 
 static thread_local uint64_t present_number = 0;
+static std::atomic<uint64_t> last_number{0};
 
 uint64_t number_of_thread() {
-  static std::atomic<uint64_t> last{0};
-  if (present_number == 0) present_number = ++last;
+  if (present_number == 0) present_number = ++last_number;
   return present_number;
 }
+uint64_t newest_thread() { return last_number; }
 
-ActingFor::ActingFor(uint64_t thread) : before_(present_number) {
+ActingFor::ActingFor(uint64_t thread) : before_(number_of_thread()) {
   if (thread != 0) present_number = thread;
 }
 ActingFor::~ActingFor() { present_number = before_; }
@@ -38,7 +39,18 @@ uint64_t CallLog::add(const LoadedKernel &kernel, std::span<const int64_t> exten
   dropped = std::exchange(call.kernel, kernel.shared_from_this());
   call.extents.assign(extents.begin(), extents.end());
   call.thread = number_of_thread();
+  unfinished_.insert(newest_);
   return newest_;
+}
+
+void CallLog::finish(uint64_t number) {
+  std::scoped_lock lock(mutex_);
+  unfinished_.erase(number);
+}
+
+uint64_t CallLog::finished() const {
+  std::scoped_lock lock(mutex_);
+  return unfinished_.empty() ? newest_ : *unfinished_.begin() - 1;
 }
 
 std::optional<StartedCall> CallLog::find(uint64_t number) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,11 +16,13 @@ namespace kw {
 
 class LoadedKernel;
 
-/// Returns a number for this thread that no other one of the process has had, as ids of the system may; of a
-/// thread that makes a call for another one, that one's.
+/// Returns the number of this thread, which it gets here. Numbers are never used again, unlike thread ids of
+/// the system. Within ActingFor, returns the number of the thread that it acts for.
 uint64_t number_of_thread();
+/// Returns the greatest number that a thread has.
+uint64_t newest_thread();
 
-/// Gives this thread the number of another one for its lifetime; 0 changes nothing.
+/// Gives this thread the number of another one for its lifetime; 0 is the thread itself.
 class ActingFor {
  public:
   explicit ActingFor(uint64_t thread);
@@ -42,6 +45,10 @@ class CallLog {
  public:
   /// Adds a call and returns its number; numbers grow from 1.
   uint64_t add(const LoadedKernel &kernel, std::span<const int64_t> extents);
+  /// Says that all launches of a call are in its stream.
+  void finish(uint64_t number);
+  /// Returns the number up to which all calls have all their launches in their streams.
+  uint64_t finished() const;
   /// Returns a call that it still knows.
   std::optional<StartedCall> find(uint64_t number) const;
   uint64_t newest() const;
@@ -51,6 +58,7 @@ class CallLog {
  private:
   mutable std::mutex mutex_;
   std::deque<StartedCall> calls_;  ///< the oldest first
+  std::set<uint64_t> unfinished_;
   uint64_t newest_ = 0;
 };
 

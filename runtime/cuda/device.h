@@ -49,7 +49,7 @@ class CudaDevice {
   DeviceMemory &memory() { return memory_; }
   CallLog &calls() { return calls_; }
   FaultLog &faults() { return faults_; }
-  StagingRing &staging() { return staging_; }
+  StagingBuffer &staging() { return staging_; }
   SharedWords &words() const { return *words_; }
 
   /// Makes its context that of this thread. Throws ResolvedError, E504, if the device has failed.
@@ -78,7 +78,7 @@ class CudaDevice {
   DeviceMemory memory_;
   CallLog calls_;
   FaultLog faults_;
-  StagingRing staging_;
+  StagingBuffer staging_;
 };
 
 /// Returns why kernels cannot run on the first device: there is no driver, or the device is too old; "" if

@@ -64,7 +64,8 @@ void write_to_cuda(Device d, void *to, const void *from, size_t bytes) {
   if (bytes == 0) return;
   OnStream on(d);
   on.use(to);
-  if (bytes <= StagingRing::most_bytes) return on.device.staging().copy(pointer(to), from, bytes, on.stream);
+  if (bytes <= StagingBuffer::most_bytes && on.device.staging().copy(pointer(to), from, bytes, on.stream))
+    return;
   on.device.check(on.driver().cuMemcpyHtoDAsync_v2(pointer(to), from, bytes, on.stream), "cuMemcpyHtoDAsync");
   wait_for_stream(on.device, on.stream);  // the caller's memory may change afterwards
 }

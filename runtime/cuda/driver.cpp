@@ -99,7 +99,7 @@ Opened open_now() {
   look_up(d.cuStreamIsCapturing, "cuStreamIsCapturing");
   look_up(d.cuEventCreate, "cuEventCreate");
   look_up(d.cuEventRecord, "cuEventRecord");
-  look_up(d.cuEventSynchronize, "cuEventSynchronize");
+  look_up(d.cuEventQuery, "cuEventQuery");
   if (version(&out.driver.version) == cu_success && out.driver.version < least_version) {
     out.why = cat("the driver supports CUDA ", version_text(out.driver.version), ", and ",
                   version_text(least_version), " or newer is needed");

@@ -106,7 +106,7 @@ struct CudaDriver {
   CuResult (*cuStreamIsCapturing)(CuStream, int *) = nullptr;
   CuResult (*cuEventCreate)(CuEvent *, unsigned) = nullptr;
   CuResult (*cuEventRecord)(CuEvent, CuStream) = nullptr;
-  CuResult (*cuEventSynchronize)(CuEvent) = nullptr;
+  CuResult (*cuEventQuery)(CuEvent) = nullptr;
   int version = 0;  ///< 1000 · major + 10 · minor
   int devices = 0;
 };

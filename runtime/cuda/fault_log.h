@@ -2,11 +2,13 @@
 // goes on; each thread that may be concerned raises the error once: when it calls, copies or waits.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/cuda/call_log.h"
 #include "runtime/cuda/driver.h"
@@ -33,11 +35,11 @@ struct LateFault {
   uint64_t others = 0;  ///< faults of other calls that the same error tells of
 };
 
-/// Thread-safe. The device has room for the faults of 64 calls that the host has not read; faults after them
-/// are counted. The host keeps the last 64, for threads that have not looked yet.
+/// Thread-safe. The device has room for the faults of 64 calls that the host has not read; of those that fail
+/// after them it counts the threads. The host keeps 1,024 faults, for threads that have not looked yet.
 class FaultLog {
  public:
-  /// Whose faults a thread raises. One that starts a call sees no values, so that the faults of other threads
+  /// Whose faults a thread raises. A thread that starts a call sees no values, so the faults of other threads
   /// can wait until it reads some.
   enum class Whose { own, all };
 
@@ -61,16 +63,19 @@ class FaultLog {
     LateFault fault;
     bool is_seen = false;           ///< a thread has raised it
     bool is_seen_by_owner = false;  ///< the one that made the call has
+    uint64_t newest_thread = 0;     ///< threads up to this number may have seen a value of the call
   };
   /// What a thread has raised: the faults of forgotten calls, and those of other threads, before these
   /// positions.
   struct Raised {
-    uint64_t forgotten, others;
+    uint64_t forgotten = 0, others = 0;
   };
 
   void collect();
   Entry &add(const FaultRecord &record);
   Raised &raised_by(uint64_t thread);
+  bool is_over(const Entry &e, uint64_t position, uint64_t thread, const Raised &raised, Whose whose) const;
+  void note_quiet();
   uint64_t end() const { return begin_ + entries_.size(); }
 
   CudaDevice &device_;
@@ -80,6 +85,8 @@ class FaultLog {
   std::unordered_map<uint64_t, Raised> raised_;  ///< by numbers of threads
   uint64_t begin_ = 0;                           ///< the first entry's position among all of the process
   uint64_t records_ = 0, lost_ = 0;              ///< what the host has read
+  std::vector<uint64_t> unread_;                 ///< calls with faults that have further launches to come
+  std::atomic<uint64_t> quiet_ = 0;              ///< the count of faults at which no call has one to raise
 };
 
 }  // namespace kw

@@ -35,10 +35,11 @@ ResolvedError late_error(CudaDevice &device, const LateFault &fault) {
   } else {
     e.code = Code::E303;
     e.message = fault.is_lost
-                    ? cat("more calls on device ", device.index(), " than it can note, up to call ", number,
+                    ? cat("more calls than device ", device.index(), " has room to note, up to call ", number,
                           ", had an index out of range")
                     : cat("an index of call ", number, " on device ", device.index(),
                           " was out of range; too many calls came after it to tell which kernel it was");
+    e.help.emplace_back("with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it");
   }
   if (fault.others > 0)
     e.notes.push_back(cat(counted(fault.others, "other call"), " had an index out of range, too"));

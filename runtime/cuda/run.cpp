@@ -48,11 +48,14 @@ class StreamQueue : public LaunchQueue {
         call_{device.faults().memory(), &device.words().faults, &device.words().cancel,
               device.calls().add(kernel, {words.dims, kernel.dim_count()})} {}
   ~StreamQueue() override {
+    finish();
     for (const Slot &s : slots_)
       if (s.memory) device_.memory().release(s.memory);
   }
 
   uint64_t number() const { return call_.number; }
+  /// Says that the call has no further launches.
+  void finish() { device_.calls().finish(call_.number); }
   bool was_cancelled() const { return was_cancelled_; }
 
   bool reserve(uint32_t slot, int64_t bytes) override {
@@ -162,6 +165,7 @@ RunResult start_on_device(CudaDevice &device, const LoadedKernel &kernel, const 
   StreamQueue queue(device, kernel, words, stream, cancel);
   StackOperands operands{words.dims, kernel.dim_count(), words.scalars, kernel.scalar_count()};
   LaunchResult r = run_launches(kernel.artifact().launches, operands, queue);
+  queue.finish();
   RunResult out;
   switch (r.error) {
     case LaunchResult::Error::none:

@@ -1,4 +1,4 @@
-// A ring in pinned memory.
+// Parts of one piece of pinned memory.
 #include "runtime/cuda/staging.h"
 
 #include <cstring>
@@ -9,40 +9,53 @@ namespace kw {
 
 constexpr unsigned no_timing = 2;  // CU_EVENT_DISABLE_TIMING
 
-/// Goes on to the next part, whose copies may have to end first.
-void StagingRing::begin_part(CuStream stream) {
+void StagingBuffer::open() {
   const CudaDriver &driver = device_.driver();
-  Part &last = parts_[present_];
-  if (last.used > 0) {
-    device_.check(driver.cuEventRecord(last.done, last.stream), "cuEventRecord");
-    last.is_recorded = true;
-  }
-  size_t next = (present_ + 1) % parts_.size();
-  Part &part = parts_[next];
-  if (!part.data) {
-    void *pinned = nullptr;
-    device_.check(driver.cuMemAllocHost_v2(&pinned, most_bytes), "cuMemAllocHost");
-    part.data = static_cast<std::byte *>(pinned);
-    device_.check(driver.cuEventCreate(&part.done, no_timing), "cuEventCreate");
-  }
-  if (part.is_recorded) device_.check(driver.cuEventSynchronize(part.done), "cuEventSynchronize");
-  part.is_recorded = false;
-  part.used = 0;
-  part.stream = stream;
-  present_ = next;
+  for (Part &p : parts_)
+    if (!p.done) device_.check(driver.cuEventCreate(&p.done, no_timing), "cuEventCreate");
+  void *pinned = nullptr;
+  device_.check(driver.cuMemAllocHost_v2(&pinned, most_bytes * parts_.size()), "cuMemAllocHost");
+  for (size_t i = 0; i < parts_.size(); ++i)
+    parts_[i].data = static_cast<std::byte *>(pinned) + i * most_bytes;
 }
 
-void StagingRing::copy(CuPointer to, const void *from, size_t bytes, CuStream stream) {
+bool StagingBuffer::is_done(const Part &part) {
+  CuResult r = device_.driver().cuEventQuery(part.done);
+  if (r != cu_not_ready) device_.check(r, "cuEventQuery");
+  return r != cu_not_ready;
+}
+
+/// Returns the part of the stream if it has room, else one without copies under way; null if there is none.
+StagingBuffer::Part *StagingBuffer::part_for(size_t bytes, CuStream stream) {
+  for (Part &p : parts_)
+    if (p.used > 0 && p.stream == stream && most_bytes - p.used >= bytes) return &p;
+  for (Part &p : parts_)
+    if (p.used == 0 || is_done(p)) {
+      p.used = 0;
+      return &p;
+    }
+  return nullptr;
+}
+
+bool StagingBuffer::copy(CuPointer to, const void *from, size_t bytes, CuStream stream) {
   constexpr size_t alignment = 64;  // a cache line
+  const CudaDriver &driver = device_.driver();
   std::scoped_lock lock(mutex_);
   device_.refuse_capture(stream, "cuMemcpyHtoDAsync");
-  Part *part = &parts_[present_];
-  if (!part->data || part->stream != stream || most_bytes - part->used < bytes)
-    begin_part(stream), part = &parts_[present_];
+  if (!parts_[0].data) open();
+  Part *part = part_for(bytes, stream);
+  if (!part) return false;
+  // A stream may have the address of one that was destroyed: it waits for the copies of that one, too, so
+  // that the event stands behind all of the part.
+  if (part->used > 0) device_.check(driver.cuStreamWaitEvent(stream, part->done, 0), "cuStreamWaitEvent");
   std::byte *place = part->data + part->used;
   std::memcpy(place, from, bytes);
-  device_.check(device_.driver().cuMemcpyHtoDAsync_v2(to, place, bytes, stream), "cuMemcpyHtoDAsync");
+  device_.check(driver.cuMemcpyHtoDAsync_v2(to, place, bytes, stream), "cuMemcpyHtoDAsync");
   part->used = std::min(most_bytes, part->used + (bytes + alignment - 1) / alignment * alignment);
+  part->stream = stream;
+  // recorded at once: later, the stream may be destroyed, or captured
+  device_.check(driver.cuEventRecord(part->done, stream), "cuEventRecord");
+  return true;
 }
 
 }  // namespace kw

@@ -1,5 +1,5 @@
 // Pinned memory of the host through which small arrays go to a device, so that the caller needs no wait: the
-// driver copies from other memory only when the stream has come so far.
+// driver reads other memory only when the stream has come so far.
 #pragma once
 
 #include <array>
@@ -12,34 +12,33 @@ namespace kw {
 
 class CudaDevice;
 
-/// A ring of parts. A part is used by one stream at a time, and by the next one when its copies have ended.
-/// Thread-safe.
-class StagingRing {
+/// Parts of pinned memory. A part is used by one stream, and again when its copies have ended. Thread-safe.
+class StagingBuffer {
  public:
-  /// What larger arrays need for the copy is worth a wait.
+  /// Larger arrays are copied with a wait, which takes less time than the copy.
   static constexpr size_t most_bytes = size_t{64} << 10;  // chosen: 64 KB take 3 us by PCIe 4
 
-  explicit StagingRing(CudaDevice &device) : device_(device) {}
-  StagingRing(const StagingRing &) = delete;
+  explicit StagingBuffer(CudaDevice &device) : device_(device) {}
+  StagingBuffer(const StagingBuffer &) = delete;
 
-  /// Copies at most `most_bytes` to the device in the order of a stream. Waits only for copies of long ago.
-  /// Throws as CudaDevice::check does; E506 while the stream is captured.
-  void copy(CuPointer to, const void *from, size_t bytes, CuStream stream);
+  /// Copies at most `most_bytes` to the device in the order of a stream, without a wait. Returns false if
+  /// every part is in use. Throws as CudaDevice::check does; E506 while the stream is captured.
+  bool copy(CuPointer to, const void *from, size_t bytes, CuStream stream);
 
  private:
   struct Part {
     std::byte *data = nullptr;
     size_t used = 0;
     CuStream stream = nullptr;
-    CuEvent done = nullptr;
-    bool is_recorded = false;
+    CuEvent done = nullptr;  ///< behind its last copy
   };
-  void begin_part(CuStream stream);
+  void open();
+  Part *part_for(size_t bytes, CuStream stream);
+  bool is_done(const Part &part);
 
   CudaDevice &device_;
   std::mutex mutex_;
   std::array<Part, 16> parts_;
-  size_t present_ = 0;
 };
 
 }  // namespace kw

@@ -39,9 +39,12 @@ std::string text_of_dtype(DType t) {
 /// Reads a tuple of integers, the value of a key of the description. Returns false with an exception.
 bool read_integers(PyObject *tuple, const char *key, std::vector<int64_t> &out) {
   PyRef items(PySequence_Tuple(tuple));
-  for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items.get()); ++i)
+  for (Py_ssize_t i = 0; items && !PyErr_Occurred() && i < PyTuple_GET_SIZE(items.get()); ++i)
     out.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(items.get(), i)));
-  if (PyErr_Occurred()) refuse_array(cat("needs a tuple of integers as ", key));
+  bool is_malformed = PyErr_Occurred() &&
+                      (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+                       PyErr_ExceptionMatches(PyExc_OverflowError));
+  if (is_malformed) refuse_array(cat("needs a tuple of integers as ", key));
   return !PyErr_Occurred();
 }
 

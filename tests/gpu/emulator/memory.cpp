@@ -47,7 +47,8 @@ struct Block {
   size_t bytes, pages;
   int device;
 };
-std::mutex mutex;  // guards what follows; kernels read it while they run, when nothing is allocated
+std::recursive_mutex running;  // of the thread that runs a kernel, which reads what follows without `mutex`
+std::mutex mutex;              // guards what follows
 std::map<uintptr_t, Block> blocks;
 std::multimap<size_t, uintptr_t> freed;  ///< by pages
 std::map<int, size_t> used;
@@ -144,7 +145,11 @@ void set_under_way(const void *p, size_t bytes, bool on) {
   for (size_t i = 0; i < bytes; ++i) notes[i].is_under_way = on;
 }
 
+Running::Running() { running.lock(); }
+Running::~Running() { running.unlock(); }
+
 uint64_t allocate(int device, size_t bytes, size_t limit) {
+  Running none;
   std::scoped_lock lock(mutex);
   if (used[device] + bytes > limit) return 0;
   // a page before and one after each block belongs to nobody
@@ -166,6 +171,7 @@ uint64_t allocate(int device, size_t bytes, size_t limit) {
 }
 
 bool release(uint64_t memory) {
+  Running none;
   std::scoped_lock lock(mutex);
   auto found = blocks.find(memory);
   if (found == blocks.end()) return false;

@@ -49,6 +49,12 @@ void add_pinned(const void *begin, size_t bytes);
 /// Returns whether memory is of the kind that the driver reads in the order of the stream.
 bool is_pinned(const void *begin, size_t bytes);
 
+/// While one thread has it, no other one allocates or releases memory, or runs a kernel.
+struct Running {
+  Running();
+  ~Running();
+};
+
 /// Makes device memory accessible during its lifetime.
 struct Unlocked {
   Unlocked();
