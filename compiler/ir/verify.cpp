@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 
 #include "ir/accumulation.h"
 #include "ir/arg_reduction.h"
@@ -50,15 +49,9 @@ class Verifier {
   bool loop(const For &n);
   bool nested_ok(const For &n);
   bool cell_ok(const Store &n);
-  bool element_ok(const Store &n);
   void take_selected(const If &n, size_t from);
   bool plan_ok(const For &n);
   bool mark_ok(const Store &n);
-  /// Returns the number of loops around the Alloc of a buffer; 0 for parameters.
-  size_t home_of(const Buf &b) const {
-    auto home = homes_.find(b->sym.get());
-    return home == homes_.end() ? 0 : home->second;
-  }
   const LoopInvariance &invariance(const For *loop) {
     return invariance_.try_emplace(loop, *loop, overlap_).first->second;
   }
@@ -69,8 +62,7 @@ class Verifier {
   std::unordered_map<const For *, LoopInvariance> invariance_;
   size_t site_count_ = 0;
   int jump_targets_ = 0;  ///< serial and while loops that a jump at this place may refer to
-  std::unordered_map<const SymNode *, size_t> homes_;  ///< number of loops around the Alloc
-  size_t conditional_ = 0;                             ///< loops around the innermost condition
+  std::unordered_map<const SymNode *, size_t> cells_;  ///< number of loops around the Alloc
   std::vector<Buf> unselected_;  ///< cells that a block loop stores to, unless a conditional selects them
   std::unordered_set<const SymNode *> bound_, visible_;
   std::unordered_set<const ExprNode *> sound_;  ///< shared expressions that were checked in this scope
@@ -268,47 +260,26 @@ bool Verifier::nested_ok(const For &n) {
   return need(!grids || n.kind != ForKind::parallel, "a parallel loop stands in a grid loop");
 }
 
-static bool has_atomic(const For &loop, const Buf &b) {
-  return std::find(loop.atomics.begin(), loop.atomics.end(), b) != loop.atomics.end();
-}
-
-/// Returns whether the threads of a block loop combine what a store accumulates.
-static bool is_combined(const Store &n, const For &block) {
-  if (n.order != Order::source && n.order.names(block.iter)) return true;
-  Accumulation a = accumulation_of(n);
-  return a.term && is_exact(a.op, n.buf->dtype);
-}
-
 /// Checks that no thread of a loop stores to a cell that all of them share, except in sums that the loop may
 /// divide, and by atomic operations.
 bool Verifier::cell_ok(const Store &n) {
   if (n.buf->space != Space::registers || changes_nothing(n)) return true;
-  for (size_t l = home_of(n.buf); l < loops_.size(); ++l) {
+  auto home = cells_.find(n.buf->sym.get());
+  for (size_t l = home == cells_.end() ? 0 : home->second; l < loops_.size(); ++l) {
     ForKind kind = loops_[l]->kind;
+    bool sums = kind == ForKind::parallel ? n.order == Order::lanes
+                                          : n.order != Order::source && n.order.names(loops_[l]->iter);
     bool is_block = kind == ForKind::block;
-    bool sums = is_block                    ? is_combined(n, *loops_[l])
-                : kind == ForKind::parallel ? n.order == Order::lanes
-                                            : n.order != Order::source && n.order.names(loops_[l]->iter);
-    bool is_atomic = has_atomic(*loops_[l], n.buf);
+    if (is_block && !sums) {
+      Accumulation a = accumulation_of(n);
+      sums = a.term && is_exact(a.op, n.buf->dtype);
+    }
+    const std::vector<Buf> &atomics = loops_[l]->atomics;
+    bool is_atomic = std::find(atomics.begin(), atomics.end(), n.buf) != atomics.end();
     if (is_block && !sums)
       unselected_.push_back(n.buf);
     else if (runs_on_threads(kind) && !sums && !is_atomic)
       return fail(cat("a ", kind_text(kind), " loop stores to a cell made outside it"));
-  }
-  return true;
-}
-
-/// Checks that no block loop stores to an element that all its threads share, unless all of them store the
-/// same value, in a sum that they combine, or by atomic operations. A condition may choose one thread: what
-/// stands behind one is not looked at.
-bool Verifier::element_ok(const Store &n) {
-  if (n.buf->space == Space::registers || changes_nothing(n)) return true;
-  for (size_t l = std::max(home_of(n.buf), conditional_); l < loops_.size(); ++l) {
-    const For &block = *loops_[l];
-    if (block.kind != ForKind::block || has_atomic(block, n.buf)) continue;
-    const LoopInvariance &same = invariance(&block);
-    if (same.holds(n.index) && !same.holds(n.value) && !is_combined(n, block))
-      return fail("a block loop stores to an element that all its iterations share");
   }
   return true;
 }
@@ -349,7 +320,7 @@ bool Verifier::head(const Stmt &s) {
   return match(
       s,
       [&](const Store &n) {
-        return index_ok(n.buf, n.index) && expr(n.value) && cell_ok(n) && element_ok(n) &&
+        return index_ok(n.buf, n.index) && expr(n.value) && cell_ok(n) &&
                need(n.value.dtype() == n.buf->dtype, "a stored value has another dtype than its buffer") &&
                (n.order == Order::source || mark_ok(n));
       },
@@ -359,7 +330,7 @@ bool Verifier::head(const Stmt &s) {
                bind(n.sym);
       },
       [&](const Alloc &n) {
-        homes_[n.buf->sym.get()] = loops_.size();
+        if (n.buf->space == Space::registers) cells_[n.buf->sym.get()] = loops_.size();
         return declare(n.buf);
       },
       [&](const For &n) { return loop(n); },
@@ -372,12 +343,10 @@ bool Verifier::head(const Stmt &s) {
       [&](const Jump &) { return need(jump_targets_ > 0, "a jump stands outside a serial loop"); },
       [&](const If &n) {
         if (!expr(n.cond) || !need(n.cond.dtype() == DType::b1, "a condition is no bool")) return false;
-        size_t before = unselected_.size(), outer = std::exchange(conditional_, loops_.size());
+        size_t before = unselected_.size();
         if (!stmt(n.yes)) return false;
         if (unselected_.size() > before) take_selected(n, before);
-        bool ok = !n.no || stmt(n.no);
-        conditional_ = outer;
-        return ok;
+        return !n.no || stmt(n.no);
       },
       [&](const Check &n) {
         return expr(n.cond) && need(n.cond.dtype() == DType::b1, "a condition is no bool") &&

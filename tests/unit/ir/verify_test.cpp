@@ -330,23 +330,6 @@ TEST(Verify, atomic_operations_accumulate_in_a_grid_loop) {
             "malformed IR: a grid loop stores to a cell made outside it");
 }
 
-TEST(Verify, threads_of_a_block_share_elements_in_sums_alone) {
-  auto of_team = [](std::string_view statement, std::string_view atomics = "") {
-    return error_of(cat("for i in grid(0, n, 1):\n  for j in block(0, m, 1, threads=32", atomics,
-                        "):\n    for k in serial(0, 4, 1):\n      ", statement));
-  };
-  constexpr std::string_view shared =
-      "malformed IR: a block loop stores to an element that all its iterations share";
-  EXPECT_EQ(of_team("p[i] = p[i] + j"), "");
-  EXPECT_EQ(of_team("p[j] = i"), "");
-  EXPECT_EQ(of_team("s[i] = (s[i] + a[i, j]) @ any(j, k)"), "");
-  EXPECT_EQ(of_team("p[i] = i"), "");
-  EXPECT_EQ(of_team("s[i] = s[i] + a[i, j]"), shared);
-  EXPECT_EQ(of_team("p[i] = j"), shared);
-  EXPECT_EQ(of_team("p[i] = p[i] + j", ", atomics=(p,)"), "");
-  EXPECT_EQ(of_team("if j == i:\n        p[i] = j"), "");
-}
-
 TEST(Verify, threads_of_a_grid_share_cells_in_sums_alone) {
   auto summed = [](std::string_view mark) {
     return error_of(

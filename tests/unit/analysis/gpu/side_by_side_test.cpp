@@ -82,9 +82,9 @@ TEST(SideBySide, conditions) {
 TEST(SideBySide, what_may_be_loaded_before_it_is_stored) {
   EXPECT_EQ(accesses(block_loop("b[i, k] = b[i, k] if a[i, k] < f32(1.0) else f32(0.0)")),
             "a:0 load, b:0 load store");
-  EXPECT_EQ(accesses(block_loop("if a[i, k] < f32(1.0):\n  row[k] = b[i, k]\nb[i, k] = f32(2.0)")),
+  EXPECT_EQ(accesses(block_loop("if a[i, k] < f32(1.0):\n  row[0] = b[i, k]\nb[i, k] = f32(2.0)")),
             "a:0 load, b:0 load store");
-  EXPECT_EQ(accesses(block_loop("b[i, k] = f32(2.0)\nif a[i, k] < f32(1.0):\n  row[k] = b[i, k]")),
+  EXPECT_EQ(accesses(block_loop("b[i, k] = f32(2.0)\nif a[i, k] < f32(1.0):\n  row[0] = b[i, k]")),
             "b:0 store, a:0 load");
 }
 
