@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 FUZZ = Path(__file__).with_name("kw_fuzz.py")
-SEED = os.environ.get("KW_FUZZ_SEED") or "20261122"
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
-PROGRAMS = 150 if SANITIZED else 350
+SEED = os.environ.get("KW_FUZZ_SEED") or ("20261292" if SANITIZED else "20261122")
+PROGRAMS = 150 if SANITIZED else 500
 SECONDS = 1800.0  # a limit for busy machines: quiet ones take about 35 s
 
 
@@ -45,7 +45,5 @@ def test_generated_programs_agree() -> None:
         "exact program",
     ):
         assert f"'{feature}'" in done.stdout, feature
-    # sums of other bits are few: there may be none in 150 programs
-    assert SANITIZED or "default within bounds" in done.stdout
-    assert "fast same" in done.stdout
+    assert "default within bounds" in done.stdout and "fast same" in done.stdout
     assert "KernelIndexError due" in done.stdout and "inside 2a" in done.stdout
