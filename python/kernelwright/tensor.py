@@ -49,6 +49,11 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _with_bfloat16(dtype: Any) -> Any:
+    """Returns a dtype as NumPy takes it, which may not know the name "bfloat16"."""
+    return bfloat16.dtype if isinstance(dtype, str) and dtype == "bfloat16" else dtype
+
+
 class Tensor(_core.Tensor):
     """A copy of an array, or of an object that NumPy converts to one.
 
@@ -70,9 +75,7 @@ class Tensor(_core.Tensor):
         where = device if device is not None else array.device if is_tensor else "cpu"
         if is_tensor and dtype is None and array.device != "cpu":
             return cls._as_class(array._to(*place(where)))
-        if isinstance(dtype, str) and dtype == "bfloat16":
-            dtype = bfloat16.dtype
-        values = np.asarray(array.numpy() if is_tensor else array, dtype)
+        values = np.asarray(array.numpy() if is_tensor else array, _with_bfloat16(dtype))
         made = _core.Tensor.__new__(cls, values)
         return made if where == "cpu" else made._to(*place(where))
 
@@ -218,8 +221,7 @@ class Tensor(_core.Tensor):
         return f"Tensor(shape={list(self.shape)}, dtype={self.numpy_dtype}{where}, value=\n{self.numpy()!s})"
 
     def astype(self, dtype: Any) -> Any:
-        is_bfloat16 = isinstance(dtype, str) and dtype == "bfloat16"
-        return operator("cast")(self, np.dtype(bfloat16.dtype if is_bfloat16 else dtype))
+        return operator("cast")(self, np.dtype(_with_bfloat16(dtype)))
 
     def reshape(self, *shape: Any) -> Any:
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape

@@ -39,18 +39,18 @@ uint64_t CallLog::add(const LoadedKernel &kernel, std::span<const int64_t> exten
   dropped = std::exchange(call.kernel, kernel.shared_from_this());
   call.extents.assign(extents.begin(), extents.end());
   call.thread = number_of_thread();
-  unfinished_.insert(newest_);
+  unfinished_.push_back(newest_);
   return newest_;
 }
 
 void CallLog::finish(uint64_t number) {
   std::scoped_lock lock(mutex_);
-  unfinished_.erase(number);
+  std::erase(unfinished_, number);
 }
 
 uint64_t CallLog::finished() const {
   std::scoped_lock lock(mutex_);
-  return unfinished_.empty() ? newest_ : *unfinished_.begin() - 1;
+  return unfinished_.empty() ? newest_ : unfinished_.front() - 1;  // they are in order
 }
 
 std::optional<StartedCall> CallLog::find(uint64_t number) const {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,7 +57,7 @@ class CallLog {
  private:
   mutable std::mutex mutex_;
   std::deque<StartedCall> calls_;  ///< the oldest first
-  std::set<uint64_t> unfinished_;
+  std::vector<uint64_t> unfinished_;
   uint64_t newest_ = 0;
 };
 

@@ -71,6 +71,8 @@ enum CuAttribute : int {
 /// The legacy default stream of a context, CU_STREAM_LEGACY: it waits for the other streams, and they for it.
 inline CuStream legacy_stream() { return reinterpret_cast<CuStream>(uintptr_t{1}); }
 
+constexpr unsigned no_timing = 2;  ///< CU_EVENT_DISABLE_TIMING
+
 /// The functions of the driver that we call, by their names and with the parameters of its documentation.
 struct CudaDriver {
   CuResult (*cuGetErrorName)(CuResult, const char **) = nullptr;

@@ -31,7 +31,6 @@ ResolvedError late_error(CudaDevice &device, const LateFault &fault) {
     e.notes.push_back(cat("raised late: by a call of '", kernel.artifact().name, "'", kernel.place_text(),
                           fault.is_of_other_thread ? " in another thread" : "", " (call ", number, ", ", when,
                           ")"));
-    e.help.emplace_back("with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it");
   } else {
     e.code = Code::E303;
     e.message = fault.is_lost
@@ -39,8 +38,8 @@ ResolvedError late_error(CudaDevice &device, const LateFault &fault) {
                           ", had an index out of range")
                     : cat("an index of call ", number, " on device ", device.index(),
                           " was out of range; too many calls came after it to tell which kernel it was");
-    e.help.emplace_back("with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it");
   }
+  e.help.emplace_back("with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it");
   if (fault.others > 0)
     e.notes.push_back(cat(counted(fault.others, "other call"), " had an index out of range, too"));
   ResolvedError error({std::move(e)});

@@ -10,7 +10,6 @@ namespace kw {
 namespace {
 
 constexpr int release_threshold = 4;  // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-constexpr unsigned no_timing = 2;     // CU_EVENT_DISABLE_TIMING
 
 /// Returns the size that is allocated for a request, so that requests of about one size share memory: the
 /// driver's own step is 512 bytes; large memory is rounded to 64 KB (chosen).

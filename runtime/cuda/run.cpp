@@ -48,14 +48,14 @@ class StreamQueue : public LaunchQueue {
         call_{device.faults().memory(), &device.words().faults, &device.words().cancel,
               device.calls().add(kernel, {words.dims, kernel.dim_count()})} {}
   ~StreamQueue() override {
-    finish();
+    if (!is_finished_) finish();
     for (const Slot &s : slots_)
       if (s.memory) device_.memory().release(s.memory);
   }
 
   uint64_t number() const { return call_.number; }
   /// Says that the call has no further launches.
-  void finish() { device_.calls().finish(call_.number); }
+  void finish() { is_finished_ = true, device_.calls().finish(call_.number); }
   bool was_cancelled() const { return was_cancelled_; }
 
   bool reserve(uint32_t slot, int64_t bytes) override {
@@ -149,6 +149,7 @@ class StreamQueue : public LaunchQueue {
   std::vector<uint64_t> values_;
   std::vector<void *> pointers_;
   bool was_cancelled_ = false;
+  bool is_finished_ = false;
 };
 
 }  // namespace

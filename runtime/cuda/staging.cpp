@@ -7,8 +7,6 @@
 
 namespace kw {
 
-constexpr unsigned no_timing = 2;  // CU_EVENT_DISABLE_TIMING
-
 void StagingBuffer::open() {
   const CudaDriver &driver = device_.driver();
   for (Part &p : parts_)
