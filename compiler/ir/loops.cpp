@@ -35,6 +35,10 @@ Expr trips_between(const Expr &lo, const Expr &hi, int64_t step) {
 
 Expr trips_of(const For &n) { return trips_between(n.lo, n.hi, n.step); }
 
+bool accumulates_by_atomics(const For &n, const Buf &b) {
+  return std::find(n.atomics.begin(), n.atomics.end(), b) != n.atomics.end();
+}
+
 bool fills_vector_register(const For &n) {
   bool fills = false;
   if (n.kind != ForKind::vector) return false;

@@ -34,6 +34,9 @@ Expr trips_between(const Expr &lo, const Expr &hi, int64_t step);
 /// Returns the trip count of a loop.
 Expr trips_of(const For &n);
 
+/// Returns whether threads of a loop accumulate in a buffer by atomic operations.
+bool accumulates_by_atomics(const For &n, const Buf &b);
+
 /// Returns whether a vector loop stores to a register buffer with an element for each lane. Its iterations
 /// are the lanes of that buffer.
 bool fills_vector_register(const For &n);

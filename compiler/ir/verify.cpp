@@ -274,8 +274,7 @@ bool Verifier::cell_ok(const Store &n) {
       Accumulation a = accumulation_of(n);
       sums = a.term && is_exact(a.op, n.buf->dtype);
     }
-    const std::vector<Buf> &atomics = loops_[l]->atomics;
-    bool is_atomic = std::find(atomics.begin(), atomics.end(), n.buf) != atomics.end();
+    bool is_atomic = accumulates_by_atomics(*loops_[l], n.buf);
     if (is_block && !sums)
       unselected_.push_back(n.buf);
     else if (runs_on_threads(kind) && !sums && !is_atomic)

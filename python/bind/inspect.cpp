@@ -259,7 +259,8 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     PyErr_SetString(PyExc_ValueError, unknown_device(device).c_str());
     return {};
   }
-  if (k->options.debug) target.reset();  // calls with arrays on a GPU run on the host
+  bool on_host = target && k->options.debug;  // where calls with arrays on a GPU run then
+  if (on_host) target.reset();
   std::vector<Wanted> wanted;
   // without arguments: all specializations for the present captured values
   if (args.empty() && keywords.empty() && !target)
@@ -296,7 +297,11 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
       for (const Wanted &w : wanted) out.append(explain_stored(*k, w));
       return out;
     }
-    for (const Wanted &w : wanted) out.append(explain_one(*k, w, source));
+    for (const Wanted &w : wanted) {
+      py::dict one = explain_one(*k, w, source);
+      one["on_host"] = on_host;
+      out.append(one);
+    }
     return out;
   } catch (const ResolvedError &e) {
     raise_errors(e.errors, k->place);

@@ -156,7 +156,6 @@ def _launch(
 
 def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], device: str = "") -> Explanation:
     """Returns the explanation for the given arguments, or for each compiled specialization."""
-    on_host = bool(device) and bool(_core.options_of(kernel).get("debug"))
     versions = tuple(
         Version(
             tuple(v["parameters"]),
@@ -170,7 +169,7 @@ def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], dev
             v["stored"],
             v["device"],
             tuple(_launch(*row) for row in v.get("launches", ())),
-            on_host,
+            v.get("on_host", False),
         )
         for v in _core.explain(kernel, args, keywords, device)
     )

@@ -1,4 +1,4 @@
-"""Kernels on the emulated GPU: tensors, results, late faults, streams, host runs."""
+"""Kernels on the emulated GPU: tensors, results, streams, host runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import pickle
 import subprocess
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -32,22 +31,6 @@ def add(a, b):
     c = output_tensor(a.shape, a.dtype)
     for i in range(a.shape[0]):
         c[i] = a[i] + b[i]
-    return c
-
-
-@kw.kernel
-def gather(a, i):
-    c = output_tensor(i.shape, a.dtype)
-    for k in range(i.shape[0]):
-        c[k] = a[i[k]]
-    return c
-
-
-@kw.kernel(wait=True)
-def waiting_gather(a, i):
-    c = output_tensor(i.shape, a.dtype)
-    for k in range(i.shape[0]):
-        c[k] = a[i[k]]
     return c
 
 
@@ -239,9 +222,6 @@ def test_a_fact_that_fails_runs_the_checked_body_on_the_host(device: Device) -> 
 
 def test_calls_without_work(device: Device) -> None:
     assert double(gpu(X[:0])).shape == (0,)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert gather(gpu(X), gpu(np.array([], np.int64))).shape == (0,)
 
 
 def test_tensors_with_a_history_need_an_operator(device: Device) -> None:
@@ -250,73 +230,6 @@ def test_tensors_with_a_history_need_an_operator(device: Device) -> None:
 
     with pytest.raises(kw.KernelTypeError, match="is a tensor that gradients go through"):
         kw.grad(loss)(gpu(X))
-
-
-# ---- faults that arrive late
-
-
-def test_a_fault_comes_with_the_next_wait(device: Device) -> None:
-    result = gather(gpu(X), gpu(np.array([0, 7, 2, 9])))
-    with pytest.raises(kw.KernelIndexError) as caught:
-        result.numpy()
-    assert caught.value.message == (
-        "index 7 is out of range for dimension 0 of 'a', whose extent is 6 (valid 0..5)"
-    )
-    assert "raised late: by a call of 'gather', defined at " in str(caught.value)
-    assert "the last call)\n      = help: with KW_DEBUG=wait, or kw.kernel(wait=True), " in str(caught.value)
-    assert np.array_equal(gather(gpu(X), gpu(np.array([1, 2]))).numpy(), [1, 2])
-
-
-def test_a_fault_comes_with_the_next_call(device: Device) -> None:
-    bad, good = gpu(np.array([8])), gpu(np.array([1]))
-    t = gpu(X)
-    gather(t, bad)
-    kept = [good]
-    with pytest.raises(kw.KernelIndexError) as caught:
-        for _ in range(3):  # the launch itself may not have run when the next call looks
-            kept.append(double(t))
-            device.library.cuCtxSynchronize()
-    assert "'gather'" in str(caught.value) and " ago)" in str(caught.value)
-    kw.cuda.synchronize()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_first_fault_in_source_order_is_told(device: Device, seed: int) -> None:
-    device.seed(seed)
-    index = np.arange(600) % 6
-    index[[77, 300, 599]] = 8, 9, 10
-    with pytest.raises(kw.KernelIndexError, match="index 8 is out of range"):
-        gather(gpu(X), gpu(index)).numpy()
-    device.seed(0)
-
-
-def test_kernels_that_wait_raise_themselves(device: Device) -> None:
-    with kw.debug("wait"), pytest.raises(kw.KernelIndexError) as caught:
-        gather(gpu(X), gpu(np.array([6])))
-    assert "raised late" not in str(caught.value)
-    kw.cuda.synchronize()
-    for waiting in (waiting_gather, pickle.loads(pickle.dumps(waiting_gather))):
-        with pytest.raises(kw.KernelIndexError) as caught:
-            waiting(gpu(X), gpu(np.array([6])))
-        assert "raised late" not in str(caught.value)
-        kw.cuda.synchronize()
-        assert np.array_equal(waiting(gpu(X), gpu(np.array([1, 2]))).numpy(), [1, 2])
-
-
-def test_synchronize_raises_faults(device: Device) -> None:
-    gather(gpu(X), gpu(np.array([-7])))
-    with pytest.raises(kw.KernelIndexError, match="index -7 is out of range"):
-        kw.cuda.synchronize()
-    kw.cuda.synchronize()
-
-
-def test_a_fault_of_a_forgotten_call_is_no_silence(device: Device) -> None:
-    t, good, bad = gpu(X), gpu(np.array([1])), gpu(np.array([6]))
-    gather(t, bad)
-    for _ in range(70):
-        gather(t, good)
-    with pytest.raises(kw.KernelIndexError, match=r"too many calls came after it"):
-        kw.cuda.synchronize()
 
 
 # ---- loops that the host runs

@@ -148,7 +148,7 @@ GPU = [
     Fault(
         "a_variable_for_what_threads_share",
         "compiler/schedule/directives/preconditions.cpp",
-        "if (std::find(n->atomics.begin(), n->atomics.end(), buf) != n->atomics.end())",
+        "if (accumulates_by_atomics(*n, buf))",
         "if (!n)",
         "elements in which threads accumulate at the same time",
     ),

@@ -11,6 +11,7 @@
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/limits.h"
+#include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/walk.h"
 #include "schedule/launches/cached_row.h"
@@ -68,12 +69,11 @@ constexpr std::string_view shares_what_is_copied =
 /// Returns whether a loop stores to a buffer in which the threads of a loop around it accumulate: the copy of
 /// an element is no place for an atomic operation.
 bool stores_to_shared(const Nest &nest, uint32_t loop) {
-  std::unordered_set<Buf> shared;
-  for (const For *around : loops_around(nest, loop))
-    if (around) shared.insert(around->atomics.begin(), around->atomics.end());
   bool found = false;
-  walk(nest.loops[loop].loop->body,
-       [&](const Store &s, const Stmt &) { found = found || shared.count(s.buf) != 0; });
+  for (const For *around : loops_around(nest, loop))
+    if (around)
+      walk(nest.loops[loop].loop->body,
+           [&](const Store &s, const Stmt &) { found = found || accumulates_by_atomics(*around, s.buf); });
   return found;
 }
 

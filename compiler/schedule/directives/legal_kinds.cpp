@@ -178,7 +178,7 @@ Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const Loo
       if (!is_selected(n, values, b)) return inapplicable("the order of its stores is fixed", n.iter->loc);
   for (const Accumulator &a : values.accumulators) {
     bool is_atomic = std::any_of(around.begin(), around.end(), [&](const For *outer) {
-      return outer && std::find(outer->atomics.begin(), outer->atomics.end(), a.cell) != outer->atomics.end();
+      return outer && accumulates_by_atomics(*outer, a.cell);
     });
     if (is_atomic) return inapplicable("other teams accumulate in the same element", n.iter->loc);
     if (!accumulates_one_element(n, values, a.cell))

@@ -116,8 +116,7 @@ std::string_view why_shared(const Nest &nest, uint32_t loop, const Buf &buf) {
   for (uint32_t l = loop; l != NestLoop::no_loop; l = nest.loops[l].parent) {
     const For *n = nest.loops[l].loop;
     if (!n) continue;
-    if (std::find(n->atomics.begin(), n->atomics.end(), buf) != n->atomics.end())
-      return "threads accumulate in the buffer at the same time";
+    if (accumulates_by_atomics(*n, buf)) return "threads accumulate in the buffer at the same time";
     if (n->kind == ForKind::block && combines(*n, buf))
       return "the threads of a block combine what they accumulate in the buffer";
   }
