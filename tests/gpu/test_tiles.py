@@ -57,7 +57,18 @@ def both_ways(x):
 
 
 KERNELS = [transposed, stored_transposed, parts_of_it, under_a_condition]
-SHAPES = [(0, 3), (1, 1), (1, 70), (33, 1), (31, 32), (32, 33), (64, 64), (65, 257), (300, 70), (128, 192)]
+SHAPES = [
+    (0, 3),
+    (1, 1),
+    (1, 70),
+    (129, 1),
+    (63, 64),
+    (64, 66),
+    (128, 128),
+    (129, 257),
+    (300, 144),
+    (128, 256),
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int64", "float16"])
@@ -87,7 +98,30 @@ def test_views_and_more_dimensions(device: Device) -> None:
     on_device = kw.Tensor(x, device="cuda"), kw.Tensor(np.ascontiguousarray(w.T), device="cuda")
     assert swapped(*on_device).numpy().tobytes() == wanted.tobytes()
     text = swapped.cuda("f32[:, :, :]", "f32[:, :]", device="sm_90")
-    assert text.count("KW_SHARED(") == 2 + 1  # the word, and two tiles
+    assert text.count("KW_SHARED(") == 1 + 1 + 2  # the word, what warps exchange, and two tiles
+
+
+@kw.kernel
+def sum_of_transposed(a, b, c, d, e, f, g):
+    y = output_tensor((a.shape[1], a.shape[0]), a.dtype)
+    for i in range(a.shape[1]):
+        for j in range(a.shape[0]):
+            y[i, j] = a[j, i] + b[j, i] + c[j, i] + d[j, i] + e[j, i] + f[j, i] + g[j, i]
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "uint8"])
+def test_tiles_of_several_arrays_are_smaller(dtype: str, device: Device) -> None:
+    """Seven tiles of float64 have no room: their elements are read where they lie."""
+    rng = np.random.default_rng(1)
+    arrays = [rng.integers(0, 20, (70, 132)).astype(dtype) for _ in range(7)]
+    found = sum_of_transposed(*(kw.Tensor(x, device="cuda") for x in arrays)).numpy()
+    assert found.tobytes() == sum_of_transposed(*arrays).tobytes()
+    kind = str(arrays[0].dtype.kind) + str(8 * arrays[0].dtype.itemsize)
+    text = sum_of_transposed.cuda(*[f"{kind}[:, :]"] * 7, device="sm_90")
+    sides = {"float64": 0, "float32": 32, "int16": 32, "uint8": 64}
+    assert text.count("_tile_all, ") == (7 if sides[dtype] else 0)
+    assert text.count(f"_tile_all, {sides[dtype] * (sides[dtype] + 1)});") == 7 or not sides[dtype]
 
 
 def test_what_is_staged() -> None:

@@ -225,8 +225,8 @@ GPU = [
     Fault(
         "quotients_of_any_divisor",
         "compiler/analysis/gpu/side_by_side.cpp",
-        "n.op == BinOp::floor_div && *by > 0 && *by % width_ == 0;",
-        "n.op == BinOp::floor_div && *by > 0;",
+        "auto by = quotient_by(n);\n  return by && *by % width_ == 0;",
+        "auto by = quotient_by(n);\n  return by && *by > 0;",
         "subscripts that change within the iterations of a thread",
     ),
     Fault(

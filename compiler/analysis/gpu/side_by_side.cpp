@@ -20,6 +20,14 @@ static std::optional<int64_t> remainder_by(const Binary &n) {
   return is_mask && (*by & (*by + 1)) == 0 ? std::optional(*by + 1) : std::nullopt;
 }
 
+/// Returns the divisor of a quotient, which may be a shift; nothing for other operations.
+static std::optional<int64_t> quotient_by(const Binary &n) {
+  auto by = as_int(n.b);
+  if (by && n.op == BinOp::floor_div && *by > 0) return by;
+  bool is_shift = by && n.op == BinOp::shr && *by >= 0 && *by < std::numeric_limits<int64_t>::digits;
+  return is_shift ? std::optional(int64_t{1} << *by) : std::nullopt;
+}
+
 GuardedBody vector_body(const For &loop) {
   GuardedBody out;
   Stmt at = loop.body;
@@ -57,10 +65,8 @@ const Expr *SideBySide::named(const Expr &e) const {
 }
 
 bool SideBySide::is_quotient(const Binary &n) const {
-  auto by = as_int(n.b);
-  if (by && n.op == BinOp::shr && *by >= 0 && *by < std::numeric_limits<int64_t>::digits)
-    return (int64_t{1} << *by) % width_ == 0;
-  return by && n.op == BinOp::floor_div && *by > 0 && *by % width_ == 0;
+  auto by = quotient_by(n);
+  return by && *by % width_ == 0;
 }
 bool SideBySide::is_remainder(const Binary &n) const {
   auto by = remainder_by(n);
@@ -108,7 +114,14 @@ std::optional<Expr> SideBySide::base_of(const Expr &e) const {
   if (n->op != BinOp::add) return {};
   const Expr &rest = base ? n->b : n->a;
   if (!base) base = base_of(n->b);
+  if (base && is_fixed_multiple(rest)) return base;
   return base && is_outer(rest) ? std::optional(add(*base, rest)) : std::nullopt;
+}
+
+bool SideBySide::is_fixed_multiple(const Expr &e) const {
+  const Binary *n = as<Binary>(e);
+  auto by = n && n->op == BinOp::mul ? as_int(n->b) : std::nullopt;
+  return by && *by % width_ == 0 && is_fixed(n->a);
 }
 
 bool SideBySide::is_decided_by_last(const Expr &cond) const {
@@ -131,20 +144,30 @@ std::vector<Expr> SideBySide::increasing_values(const Expr &cond) const {
 }
 
 /// 31 and 1023 give the greatest remainder by 32; 36, the last one from 5 on, does not.
+bool SideBySide::is_greatest_digit(const Expr &e, int64_t times) const {
+  const Binary *n = as<Binary>(e);
+  auto by = n ? remainder_by(*n) : std::nullopt;
+  const Expr &whole = by ? n->a : e;
+  const Binary *part = as<Binary>(whole);
+  auto size = part ? quotient_by(*part) : std::nullopt;
+  const Ref *r = as<Ref>(size ? part->a : whole);
+  if (!r || r->sym != iter_) return false;
+  int64_t below = size.value_or(1);
+  if (!by) return times <= below;  // the product is at most the iterator
+  int64_t most = std::numeric_limits<int32_t>::max();
+  auto count = as_int(trips_), first = as_int(lo_);
+  if (!count || !first || below > most || *by > most / times) return false;
+  return *count % (below * *by) == 0 && *first % (below * *by) == 0;
+}
+
 bool SideBySide::is_greatest_at_last(const Expr &e) const {
   if (const Expr *value = named(e)) return is_greatest_at_last(*value);
   if (is_outer(e)) return true;
-  if (const Ref *r = as<Ref>(e)) return r->sym == iter_;
+  if (is_greatest_digit(e, 1)) return true;
   const Binary *n = as<Binary>(e);
   if (!n) return false;
-  auto count = as_int(trips_), first = as_int(lo_);
-  const Ref *whole = as<Ref>(n->a);
-  bool is_iterator = whole && whole->sym == iter_;
-  if (is_iterator && is_quotient(*n)) return true;
-  if (is_iterator && is_remainder(*n)) {
-    int64_t by = *remainder_by(*n);
-    return count && first && *count % by == 0 && *first % by == 0;
-  }
+  auto times = n->op == BinOp::mul ? as_int(n->b) : std::nullopt;
+  if (times) return *times > 0 && is_greatest_digit(n->a, *times);
   return n->op == BinOp::add && is_greatest_at_last(n->a) && is_greatest_at_last(n->b);
 }
 

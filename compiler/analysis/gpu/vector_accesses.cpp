@@ -164,13 +164,20 @@ int64_t widest_of(const For &n, bool stores_only) {
   return 1;
 }
 
-/// Returns the operations of a value that are not in `seen`, without conversions and those of subscripts.
-uint32_t count_operations(const Expr &e, PointerSet &seen) {
+/// Returns the operations of a value that are not in `seen`, without conversions and those of subscripts;
+/// with those of the names that it mentions.
+uint32_t count_operations(const Expr &e, const std::vector<Stmt> &names, PointerSet &seen) {
   if (!seen.insert(e.p.get()) || as<Load>(e)) return 0;
+  if (const Ref *r = as<Ref>(e)) {
+    for (const Stmt &s : names)
+      if (as<Let>(s)->sym == r->sym) return count_operations(as<Let>(s)->value, names, seen);
+    return 0;
+  }
   const Call *call = as<Call>(e);
   uint32_t out = as<Binary>(e) || as<Unary>(e) || as<Select>(e) || call ? 1 : 0;
   if (call && row_of(call->fn).cost == Cost::function) out = operations_of_function;
-  for_each_operand(e, [&](const Expr &operand) { out += operand ? count_operations(operand, seen) : 0; });
+  for_each_operand(e,
+                   [&](const Expr &operand) { out += operand ? count_operations(operand, names, seen) : 0; });
   return out;
 }
 
@@ -185,10 +192,12 @@ bool sums_in_lanes(const For &n) {
 uint32_t operations_on_gpu(const For &n) {
   uint32_t out = 0;
   PointerSet seen;
-  walk(n.body, [&](const Store &s, const Stmt &) {
+  // What decides which elements there are, threads compute once for several iterations.
+  GuardedBody parts = vector_body(n);
+  walk(parts.inner, [&](const Store &s, const Stmt &) {
     for (const Expr &e : s.index) seen.insert(e.p.get());
   });
-  for_each_evaluated(n.body, [&](const Expr &e) { out += count_operations(e, seen); });
+  for_each_evaluated(parts.inner, [&](const Expr &e) { out += count_operations(e, parts.names, seen); });
   return out;
 }
 

@@ -143,7 +143,7 @@ class GroupEmitter {
       out_.expressions().redirect(v.access.buf, v.access.index, cat(element(v), ".v[", u_, "]"));
     text_.line("#pragma unroll");
     text_.open(cat("for (i32 ", u_, " = 0; ", u_, " < ", n_.how.vector_width, "; ", u_, "++)"));
-    iteration(cat(first_, " + ", u_), with_names(parts_, parts_.inner));
+    each_iteration(iteration);
     text_.close();
     for (const Vector &v : vectors_) out_.expressions().restore(v.access.buf.get());
     at(value_);
@@ -151,6 +151,29 @@ class GroupEmitter {
       if (v.access.is_stored)
         text_.line(cat(v.access.buf->space == Space::stack ? "kw_st_shared(" : "kw_st(", address(v), ", ",
                        element(v), ");"));
+  }
+
+  /// NVRTC does not know that the first one is a multiple: what is the same for all, or goes up by one, comes
+  /// from the names of the first one.
+  void each_iteration(const EmitIteration &iteration) {
+    SideBySide values(n_, n_.how.vector_width, parts_.names);
+    GuardedBody others{{}, {}, parts_.inner};
+    std::vector<std::pair<Sym, std::string>> moved;
+    for (const Stmt &s : parts_.names) {
+      const Let &name = *as<Let>(s);
+      if (values.is_fixed(name.value)) continue;
+      if (values.base_of(name.value))
+        moved.emplace_back(name.sym, out_.names().of(name.sym));
+      else
+        others.names.push_back(s);
+    }
+    for (const auto &[sym, of_first] : moved) {
+      std::string own = out_.names().fresh(sym->name);
+      text_.line(cat("const i64 ", own, " = ", of_first, " + ", u_, ";"));
+      out_.names().set(sym, own);
+    }
+    iteration(cat(first_, " + ", u_), with_names(others, others.inner));
+    for (const auto &[sym, of_first] : moved) out_.names().set(sym, of_first);
   }
 
   const For &n_;

@@ -182,7 +182,7 @@ class Apply {
     const For outer = *as<For>(with_own(s, scalars_of_iterations()));
     const For &inner = *as<For>(outer.body);
     std::vector<Buf> buffers = stageable_buffers(outer, inner);
-    return {{staged_tiles(outer, inner, buffers, teams_for_tiles(buffers), s.loc())}};
+    return {{staged_tiles(outer, inner, buffers, s.loc())}};
   }
   template <class D>
     requires((rewrites_for_gpu<D> && !std::is_same_v<D, Stage>) || std::is_same_v<D, Linearize> ||

@@ -176,8 +176,8 @@ struct Team {
   int64_t threads = 0, vector = 0, unroll = 0;
 };
 
-/// stage LOOP: launches a loop and the one in it on a GPU as square tiles, each for a team; first copies
-/// tiles of what the inner loop reads with a stride to memory that the team shares.
+/// stage LOOP: launches a loop and the one in it on a GPU as square tiles, each for a block; first copies
+/// tiles of what the inner loop reads with a stride to memory that its threads share.
 struct Stage {
   static constexpr std::string_view name = "stage";
   uint32_t loop = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/gpu/combined_values.h"
 #include "analysis/gpu/vector_accesses.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
@@ -64,37 +65,84 @@ struct Loads {
   }
 };
 
-/// Returns the rows of a tile: 32, whose elements of 4 bytes are a line of 128, or 64 of smaller elements.
-int64_t side_for(const std::vector<Buf> &buffers) {
-  uint32_t widest = 0;
-  for (const Buf &b : buffers) widest = std::max(widest, item_size(b->dtype));
-  return widest < 4 ? 2 * tile_side : tile_side;
-}
-/// Returns the elements between two rows of a tile. They are four bytes more than a row, so that the elements
-/// of a column lie in different banks, and those of columns side by side in rows side by side as well.
-int64_t pitch_for(const Buf &b, int64_t side) {
-  return side + std::max<int64_t>(1, 4 / static_cast<int64_t>(item_size(b->dtype)));
-}
+/// The shape of a tile and the order of its elements. Eight threads side by side have a line of 128 bytes in
+/// vectors of 16, so a warp has four rows, and later four columns. One element between the rows puts all its
+/// words in different banks, here of four bytes:
+///     column 4c + v of row r: bank (4c + v + r) % 32      column c of row 4r + v: bank (4r + v + c) % 32
+/// Two elements of two bytes, or four of one, share a bank, so the rows of a warp are as many apart. Results
+/// that no vector fits take as many steps: their threads read columns side by side.
+class TileShape {
+ public:
+  explicit TileShape(const std::vector<Buf> &buffers) {
+    int64_t widest = 0, bytes = 0;  // of the elements at one place
+    for (const Buf &b : buffers) {
+      widest = std::max<int64_t>(widest, item_size(b->dtype));
+      bytes += item_size(b->dtype);
+    }
+    side = widest < bank_bytes ? most_side : most_side / 2;
+    auto has_room = [&] { return side * pitch() * bytes + exchanged_bytes <= most_shared_bytes; };
+    while (side > least_side && !has_room()) side /= 2;
+    fits = has_room();
+    line_ = std::min(side, line_bytes / widest);
+    rows_apart_ = std::max<int64_t>(1, bank_bytes / widest);
+  }
+
+  int64_t side = 0;  ///< rows and columns
+  bool fits = false;
+
+  /// Returns the elements from a row to the next one.
+  int64_t pitch() const { return side + 1; }
+  /// Returns the row of element k: those of a line come first, then those of the rows below it, and then the
+  /// lines beside these.
+  Expr row(const Sym &k) const {
+    if (rows_apart_ == 1) return digit(k, line_, side);
+    int64_t rows = rows_of_warp * rows_apart_;
+    Expr first = mul(digit(k, line_ * rows, side / rows), const_int(rows));
+    Expr in_warp = mul(digit(k, line_, rows_of_warp), const_int(rows_apart_));
+    return add(add(first, in_warp), digit(k, line_ * rows_of_warp, rows_apart_));
+  }
+  Expr column(const Sym &k) const {
+    Expr in_line = digit(k, 1, line_);
+    if (line_ == side) return in_line;
+    return add(mul(digit(k, line_ * side, side / line_), const_int(line_)), in_line);
+  }
+
+ private:
+  /// Chosen: each of 256 threads copies four vectors of a tile of f32, eight of f64 and f16; tiles of 32
+  /// still have a line of f32 in each row.
+  static constexpr int64_t most_side = 128, least_side = 32;
+  /// A line of the caches, and a bank (CUDA C++ Programming Guide, 5.3.2). The rows have as many lines as
+  /// eight threads with 16 bytes each leave to a warp.
+  static constexpr int64_t line_bytes = 128, bank_bytes = 4, rows_of_warp = 4;
+
+  /// Returns k // size % count.
+  Expr digit(const Sym &k, int64_t size, int64_t count) const {
+    Expr out = kw::ref(k);
+    if (size > 1) out = binary(BinOp::floor_div, out, const_int(size));
+    return size * count < side * side ? binary(BinOp::floor_mod, out, const_int(count)) : out;
+  }
+
+  int64_t line_ = 0, rows_apart_ = 0;
+};
 
 /// A tile: two loops over at most so many iterations of each as it has rows.
 class TileBuilder {
  public:
   TileBuilder(const For &outer, const For &inner, const std::vector<Buf> &buffers, const Loc &loc)
-      : outer_(outer), inner_(inner), loc_(loc), loads_(inner.body), side_(side_for(buffers)) {
+      : outer_(outer), inner_(inner), loc_(loc), loads_(inner.body), shape_(buffers), side_(shape_.side) {
     for (const Buf &b : buffers) {
       Sym name = make_sym(SymKind::buffer, b->dtype, b->sym->name + "_tile");
-      tiles_.push_back({b, make_buf(name, {const_int(side_), const_int(pitch_for(b, side_))}, Space::stack)});
+      tiles_.push_back({b, make_buf(name, {const_int(side_), const_int(shape_.pitch())}, Space::stack)});
     }
   }
 
-  Stmt run(int64_t teams) {
+  Stmt run() {
     std::vector<Stmt> statements{copy_tiles(), run_tile()};
     Stmt out = seq(std::move(statements), loc_);
     for (const Tile &t : tiles_) out = alloc(t.copy, Fill::none, out, loc_);
     out = let(first_j_, first(inner_, tile_j_), out, loc_);
     out = let(first_i_, first(outer_, tile_i_), out, loc_);
-    out = grid(inner_, tile_j_, teams, std::move(out));
-    return grid(outer_, tile_i_, 1, std::move(out));
+    return grid(outer_, tile_i_, grid(inner_, tile_j_, std::move(out)));
   }
 
  private:
@@ -103,23 +151,20 @@ class TileBuilder {
   };
   Expr first(const For &n, const Sym &tile) const { return add(n.lo, mul(kw::ref(tile), const_int(side_))); }
 
-  Stmt grid(const For &n, const Sym &tile, int64_t per_block, Stmt body) const {
+  Stmt grid(const For &n, const Sym &tile, Stmt body) const {
     Expr tiles = binary(BinOp::floor_div, add(trips_of(n), const_int(side_ - 1)), const_int(side_));
     For out{tile, const_int(0), tiles, 1, ForKind::grid, Hint::none, {}, std::move(body)};
-    out.how.per_block = static_cast<uint32_t>(per_block), out.id = n.id;
+    out.how.per_block = 1, out.id = n.id;
     return for_loop(std::move(out), loc_);
   }
-  /// for k in block(0, 1024): the elements of a tile, row by row. Threads would access banks twice for two
-  /// elements of eight bytes each.
+  /// for k in block(0, 4096): the elements of a tile.
   Stmt each(const Sym &k, Stmt body, LoopId id) const {
     For out{k, const_int(0), const_int(side_ * side_), 1, ForKind::block, Hint::none, {}, std::move(body)};
-    out.how.threads = static_cast<uint32_t>(warp_threads), out.how.unroll = shared_loads_at_once, out.id = id;
-    if (int64_t vector = team_vector_width(out); vector > 2)
-      out.how.vector_width = static_cast<uint32_t>(vector), out.how.unroll = 4;
+    out.how.threads = static_cast<uint32_t>(block_team_threads), out.how.unroll = 4, out.id = id;
+    if (int64_t vector = team_vector_width(out); vector > 1)
+      out.how.vector_width = static_cast<uint32_t>(vector);
     return for_loop(std::move(out), loc_);
   }
-  Expr row(const Sym &k) const { return binary(BinOp::floor_div, kw::ref(k), const_int(side_)); }
-  Expr column(const Sym &k) const { return binary(BinOp::floor_mod, kw::ref(k), const_int(side_)); }
   /// Returns statements for the iterations that exist: tiles at the end are cut short.
   Stmt guarded(const Sym &i, const Sym &j, Stmt body) const {
     Expr inside =
@@ -127,33 +172,43 @@ class TileBuilder {
     return if_else(inside, std::move(body), {}, loc_);
   }
 
+  /// Returns names for the row and column of element k around a body, and for the iterations that they are.
+  Stmt named(const Sym &k, const Sym &row, const Sym &column, const Sym &at_row, const Expr &first_row,
+             const Sym &at_column, const Expr &first_column, Stmt body) const {
+    body = let(at_column, add(first_column, kw::ref(column)), std::move(body), loc_);
+    body = let(at_row, add(first_row, kw::ref(row)), std::move(body), loc_);
+    return let(row, shape_.row(k), let(column, shape_.column(k), std::move(body), loc_), loc_);
+  }
   /// Threads side by side read what is side by side: the elements along the outer loop.
   Stmt copy_tiles() const {
     Sym k = new_iterator("k"), i = new_local(outer_.iter->name), j = new_local(inner_.iter->name);
+    Sym row = new_local("row"), column = new_local("column");
     Substitution with;
     with.values[outer_.iter.get()] = kw::ref(i), with.values[inner_.iter.get()] = kw::ref(j);
     std::vector<Stmt> copies;
     for (const Tile &t : tiles_) {
       std::vector<Expr> index = index_of(t.source);
       for (Expr &e : index) e = substituted(e, with);
-      copies.push_back(store(t.copy, {row(k), column(k)}, load(t.source, std::move(index)), loc_));
+      copies.push_back(
+          store(t.copy, {kw::ref(row), kw::ref(column)}, load(t.source, std::move(index)), loc_));
     }
     Stmt body = guarded(i, j, seq(std::move(copies), loc_));
-    body = let(j, add(kw::ref(first_j_), row(k)), std::move(body), loc_);
-    return each(k, let(i, add(kw::ref(first_i_), column(k)), std::move(body), loc_), outer_.id);
+    body = named(k, row, column, j, kw::ref(first_j_), i, kw::ref(first_i_), std::move(body));
+    return each(k, std::move(body), outer_.id);
   }
   Stmt run_tile() const {
     Sym k = new_iterator("k"), i = new_local(outer_.iter->name), j = new_local(inner_.iter->name);
+    Sym row = new_local("row"), column = new_local("column");
     Stmt body = rewrite(inner_.body, [&](const Load &n, const Expr &e) {
       for (const Tile &t : tiles_)
-        if (t.source == n.buf) return load(t.copy, {column(k), row(k)}, e.loc());
+        if (t.source == n.buf) return load(t.copy, {kw::ref(column), kw::ref(row)}, e.loc());
       return e;
     });
     Substitution with;
     with.values[outer_.iter.get()] = kw::ref(i), with.values[inner_.iter.get()] = kw::ref(j);
     body = guarded(i, j, substituted(body, with));
-    body = let(j, add(kw::ref(first_j_), column(k)), std::move(body), loc_);
-    return each(k, let(i, add(kw::ref(first_i_), row(k)), std::move(body), loc_), inner_.id);
+    body = named(k, row, column, i, kw::ref(first_i_), j, kw::ref(first_j_), std::move(body));
+    return each(k, std::move(body), inner_.id);
   }
   const std::vector<Expr> &index_of(const Buf &b) const {
     return std::find_if(loads_.read.begin(), loads_.read.end(), [&](const auto &r) { return r.first == b; })
@@ -163,6 +218,7 @@ class TileBuilder {
   const For &outer_, &inner_;
   Loc loc_;
   Loads loads_;
+  TileShape shape_;
   int64_t side_;
   std::vector<Tile> tiles_;
   Sym tile_i_ = new_iterator(outer_.iter->name + "0"), tile_j_ = new_iterator(inner_.iter->name + "0"),
@@ -190,16 +246,10 @@ std::vector<Buf> stageable_buffers(const For &outer, const For &inner) {
   return out;
 }
 
-Stmt staged_tiles(const For &outer, const For &inner, const std::vector<Buf> &buffers, int64_t teams,
-                  const Loc &loc) {
-  return TileBuilder(outer, inner, buffers, loc).run(teams);
+Stmt staged_tiles(const For &outer, const For &inner, const std::vector<Buf> &buffers, const Loc &loc) {
+  return TileBuilder(outer, inner, buffers, loc).run();
 }
 
-int64_t teams_for_tiles(const std::vector<Buf> &buffers) {
-  int64_t bytes = 0, teams = teams_of_block, side = side_for(buffers);
-  for (const Buf &b : buffers) bytes += side * pitch_for(b, side) * static_cast<int64_t>(item_size(b->dtype));
-  while (teams && teams * bytes > most_shared_bytes) teams /= 2;
-  return teams;
-}
+bool tiles_fit(const std::vector<Buf> &buffers) { return TileShape(buffers).fits; }
 
 }  // namespace kw

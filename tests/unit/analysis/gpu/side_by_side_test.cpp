@@ -54,10 +54,10 @@ TEST(SideBySide, rows) {
 
 TEST(SideBySide, quotients_and_remainders) {
   std::string_view names = "r: i64 = k // 32\nc: i64 = i * 32 + k % 32\n";
-  EXPECT_EQ(accesses(block_loop(cat(names, "tile[r, k % 32] = a[r, c]"))), "a:x load");
-  EXPECT_EQ(accesses(block_loop(cat(names, "if r < n and c < m:\n  tile[r, k % 32] = a[r, c]"))), "a:x load");
+  EXPECT_EQ(accesses(block_loop(cat(names, "tile[r, k % 32] = a[r, c]"))), "a:0 load");
+  EXPECT_EQ(accesses(block_loop(cat(names, "if r < n and c < m:\n  tile[r, k % 32] = a[r, c]"))), "a:0 load");
   EXPECT_EQ(accesses(block_loop(cat(names, "if r < n:\n  tile[r, k % 32] = a[r, c]"), "0", "1000")),
-            "a:x load");
+            "a:0 load");
   // the column of the last iteration is not the greatest
   EXPECT_EQ(accesses(block_loop(cat(names, "if c < m:\n  tile[r, k % 32] = a[r, c]"), "0", "1000")), "");
   EXPECT_EQ(accesses(block_loop("if k % 32 < m:\n  b[i, k] = a[i, k]", "0", "32")), "a:0 load, b:0 store");
@@ -66,6 +66,29 @@ TEST(SideBySide, quotients_and_remainders) {
   EXPECT_EQ(accesses(block_loop("r: i64 = k // 32\nb[i, k] = a[r, (k + 1) % 32]")), "b:0 store");
   EXPECT_EQ(accesses(block_loop("b[k // 8, k] = f32(0.0)")), "b:0 store");
   EXPECT_EQ(accesses(block_loop("b[k // 6, k] = f32(0.0)")), "");
+}
+
+TEST(SideBySide, digits_of_the_iterator) {
+  auto load = [](std::string_view column) {
+    return accesses(block_loop(cat("row[0] = a[i, ", column, "]")));
+  };
+  EXPECT_EQ(load("k // 256 * 32 + k % 32"), "a:0 load");
+  EXPECT_EQ(load("k % 32 + k // 32 % 8 * 4"), "a:0 load");
+  EXPECT_EQ(load("k // 256 * 6 + k % 32"), "");  // some vectors begin at 6
+  EXPECT_EQ(load("i * 6 + k % 32"), "a:x load");
+  EXPECT_EQ(load("k // 2 * 32 + k % 32"), "");  // changes within a vector
+  auto guarded = [](std::string_view value, std::string_view hi = "1024") {
+    return accesses(block_loop(cat("if ", value, " < m:\n  b[i, k] = a[i, k]"), "0", hi));
+  };
+  std::string_view both = "a:0 load, b:0 store";
+  EXPECT_EQ(guarded("k // 32 % 8"), both);
+  EXPECT_EQ(guarded("k // 256 * 16 + k // 32 % 4 * 4 + k // 128 % 4"), both);
+  EXPECT_EQ(guarded("k // 32 % 7"), "");
+  EXPECT_EQ(guarded("k // 32 % 8", "1000"), "");
+  EXPECT_EQ(guarded("k // 32 * 32", "1000"), both);
+  EXPECT_EQ(guarded("k // 32 * 33"), "");  // may wrap
+  EXPECT_EQ(guarded("k % 32 * 134217728"), "");
+  EXPECT_EQ(guarded("k % 32 * -1"), "");
 }
 
 TEST(SideBySide, conditions) {
@@ -106,6 +129,10 @@ TEST(SideBySide, the_width_of_teams) {
   EXPECT_EQ(team_vector_width(block_loop("b[i, k] = a[k, i]")), 1);  // spread over more memory
   EXPECT_EQ(team_vector_width(block_loop("tile[k // 32, k % 32] = a[i, k]")), 4);
   EXPECT_EQ(team_vector_width(block_loop("b[i, k] = exp(a[i, k])")), 1);
+  // subscripts of the first iteration are no work of the others, unless their values are
+  std::string twelve = "c: i64 = k + i * i * i * i * i * i * i * i * i * i * i * i\n";
+  EXPECT_EQ(team_vector_width(block_loop(cat(twelve, "if c < m:\n  b[i, c] = f32(0.0)"))), 4);
+  EXPECT_EQ(team_vector_width(block_loop(cat(twelve, "b[i, c] = cast(f32, c)"))), 1);
   EXPECT_EQ(team_vector_width(block_loop("b[i, 0] = (b[i, 0] + a[i, k]) @ lanes(k)")), 1);
 }
 
