@@ -24,6 +24,7 @@ namespace {
 std::string key_text(const CubinSource &s) {
   std::string out = cat("cubin ", artifact_version, "\n");
   for (const std::string &option : nvrtc_options(s.arch, s.want)) out += cat("option ", option, "\n");
+  for (std::string_view definition : nvrtc_attempts) out += cat("attempt ", definition, "\n");
   return cat(out, "text\n", s.text);
 }
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 # -default-device and --fmad=false are part of what the texts mean; unused words of the prelude are no news
 OPTIONS = ("-default-device", "--std=c++17", "--fmad=false", "--ptxas-options=-v", "--diag-suppress=177,186")
+ATTEMPTS = ("-DKW_RESIDENT=1536", "-DKW_RESIDENT=1280", "-DKW_RESIDENT=1")
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,21 @@ def path() -> str | None:
 
 
 def _compile(nvrtc: ctypes.CDLL, text: str, arch: str) -> Compiled:
+    """Attempts as the product does, until nothing spills."""
+    for definition in ATTEMPTS:
+        made = _attempt(nvrtc, text, arch, definition)
+        if made.code or not re.search(r"[1-9]\d* bytes spill stores", made.log):
+            break
+    return made
+
+
+def _attempt(nvrtc: ctypes.CDLL, text: str, arch: str, definition: str) -> Compiled:
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None)
     major, minor = ctypes.c_int(), ctypes.c_int()
     nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     minimal = ["--minimal"] if (major.value, minor.value) >= (12, 4) else []
-    words = [f"--gpu-architecture={arch}", *OPTIONS, *minimal]
+    words = [f"--gpu-architecture={arch}", *OPTIONS, definition, *minimal]
     options = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
     code = nvrtc.nvrtcCompileProgram(program, len(words), options)
 

@@ -87,7 +87,7 @@ def names() -> list[str]:
 @pytest.fixture(scope="module")
 def raw(device: Device) -> Raw:
     text = kw.kernel("def f(a):\n    a[0] = 1\n    return a\n").cuda("f32[:]")
-    prelude = text[: text.index("#endif\n") + len("#endif\n")]
+    prelude = text[: text.rindex("#endif\n") + len("#endif\n")]
     kernels = "".join(kernel_of(word, f"w{k}") for k, word in enumerate(WORDS))
     return Raw(prelude + kernels + TEAMS, device.driver_path, device.nvrtc_path, device.arch)
 
@@ -170,7 +170,7 @@ def test_copies_that_threads_wait_for(raw: Raw) -> None:
 def test_every_word_is_here(raw: Raw) -> None:
     """But for those of faults and cancelled calls, which whole kernels test."""
     text = kw.kernel("def f(a):\n    a[0] = 1\n    return a\n").cuda("f32[:]")
-    prelude = text[: text.index("#endif\n")]
+    prelude = text[: text.rindex("#endif\n")]
     defined = set(re.findall(r"KW_FUNCTION[^(\n]*?\b(kw_\w+)\(", prelude))
     inner = {
         "kw_divmod",

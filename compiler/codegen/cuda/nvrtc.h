@@ -2,6 +2,7 @@
 // for one architecture of GPUs. Needs no device and no driver, and no headers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,11 +23,16 @@ struct NvrtcResult {
   std::string log;
 };
 
+/// Definitions for a compilation, and for those after it while the kernels spill: the threads of a
+/// multiprocessor that have registers at once (prelude.cpp). Some of 465 kernels need the last one.
+inline constexpr std::array<std::string_view, 3> nvrtc_attempts{"-DKW_RESIDENT=1536", "-DKW_RESIDENT=1280",
+                                                                "-DKW_RESIDENT=1"};
+
 /// Compiles a translation unit for an architecture, "sm_90". Throws CompileError: E502 without the library,
 /// E503 with the log if it refuses the text.
 NvrtcResult compile_by_nvrtc(std::string_view text, std::string_view arch, NvrtcWant want);
 
-/// Returns the options of each compilation, which decide what a text means; for keys.
+/// Returns the options of each compilation, which decide what a text means; for keys, with the attempts.
 std::vector<std::string> nvrtc_options(std::string_view arch, NvrtcWant want);
 
 /// Returns what tells the compilers of different NVRTC libraries apart: "13.0 " and the library's build id.

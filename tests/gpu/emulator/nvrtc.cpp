@@ -54,7 +54,7 @@ std::string whole(const std::string &text, const std::string &arch) {
   std::ostringstream out;
   out << read_file(own_folder() + "/shim.inc") << "\n" << text << "\n";
   // Threads that wait for one another need stacks of their own.
-  size_t prelude = text.find("#endif\n");
+  size_t prelude = text.rfind("#endif\n");
   bool waits = std::regex_search(text.substr(prelude == std::string::npos ? 0 : prelude),
                                  std::regex(R"(\bkw_(sync|any|shfl)|KW_SHARED)"));
   static const std::regex kernel(R"(KW_(?:TEAM_)?KERNEL\((\d+)\)\s+(\w+)\()");
