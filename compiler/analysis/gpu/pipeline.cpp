@@ -16,8 +16,8 @@ static bool only_copies(const Stmt &body, std::vector<Buf> &parts) {
   for_each_statement(body, [&](const Stmt &s) {
     if (const Store *n = as<Store>(s)) {
       const Load *from = as<Load>(n->value);
-      fits = fits && from && n->buf->space == Space::stack && n->buf->rank() > 0 &&
-             from->buf->space != Space::registers && from->buf->space != Space::constant;
+      fits = fits && from && n->buf->space == Space::shared && from->buf->space != Space::registers &&
+             from->buf->space != Space::constant;
       parts.push_back(n->buf);
     } else {
       fits = fits && (as<Let>(s) || as<If>(s));

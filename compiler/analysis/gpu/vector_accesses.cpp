@@ -26,7 +26,7 @@ constexpr uint32_t most_operations = 24;
 /// Returns whether a buffer that a block loop accesses is an array that its team shares.
 bool is_of_team(const For &n, const BufNode &b) {
   bool has_size = std::all_of(b.extents.begin(), b.extents.end(), [](const Expr &e) { return as_int(e); });
-  return n.kind == ForKind::block && b.rank() && b.space == Space::stack && has_size;
+  return n.kind == ForKind::block && is_team_array(b) && has_size;
 }
 
 class AccessFinder {

@@ -37,6 +37,12 @@ int64_t vector_width_on_gpu(const For &n);
 /// Likewise of a loop that a team shares; 1 also if it sums in lanes or computes functions.
 int64_t team_vector_width(const For &n);
 
+/// Returns whether the threads of a team share an array if it stands in no block loop: one that a rewrite has
+/// made for them, or a small one of the kernel.
+inline bool is_team_array(const BufNode &b) {
+  return b.rank() && (b.space == Space::shared || b.space == Space::stack);
+}
+
 /// The cost of exp and the like, in operations. Chosen: a body with two of them is long.
 inline constexpr uint32_t operations_of_function = 12;
 

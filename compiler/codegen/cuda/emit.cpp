@@ -194,6 +194,7 @@ class KernelEmitter {
     if (team_.threads) team_.thread = names_.fresh("t"), number_of_team_ = names_.fresh("team");
     walk(s_.body, [&](const Alloc &n, const Stmt &) {
       bool is_of_team = std::find(of_team.begin(), of_team.end(), n.buf) != of_team.end();
+      ensure(is_of_team || n.buf->space != Space::shared, "an array that a team shares stands in no team");
       std::string type(cuda_memory_type(n.buf->dtype));
       if (n.buf->space != Space::heap && !is_of_team) return;
       std::string all = names_.fresh(cat(n.buf->sym->name, "_all"));

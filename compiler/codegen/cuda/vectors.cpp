@@ -61,7 +61,7 @@ std::string vectors_are_aligned(const For &n, const VectorLoop &loop, CudaStatem
   for (const VectorAccess &a : loop.accesses) {
     size_t bytes = n.how.vector_width * item_size(a.buf->dtype);
     if (a.base && !as_int(a.base)) is_multiple(a.base);
-    if (a.buf->space == Space::stack) continue;  // its rows begin with a vector
+    if (is_team_array(*a.buf)) continue;  // its rows begin with a vector
     conditions.push_back(cat("(u64)", out.names().of(a.buf->sym), " % ", bytes, " == 0"));
     if (n.how.flatten) continue;
     // Each row begins a multiple of the vectors behind the first one.
@@ -149,7 +149,7 @@ class GroupEmitter {
     at(value_);
     for (const Vector &v : vectors_)
       if (v.access.is_stored)
-        text_.line(cat(v.access.buf->space == Space::stack ? "kw_st_shared(" : "kw_st(", address(v), ", ",
+        text_.line(cat(is_team_array(*v.access.buf) ? "kw_st_shared(" : "kw_st(", address(v), ", ",
                        element(v), ");"));
   }
 

@@ -46,7 +46,7 @@ int64_t shared_bytes(const Stmt &body) {
   int64_t bytes = 0;
   std::unordered_map<const BufNode *, uint32_t> stages = stages_of(body);
   walk(body, [&](const Alloc &a, const Stmt &) {
-    if (a.buf->space != Space::stack) return;
+    if (!is_team_array(*a.buf)) return;
     auto size = static_cast<int64_t>(item_size(a.buf->dtype));
     if (auto found = stages.find(a.buf.get()); found != stages.end()) size *= found->second;
     for (const Expr &e : a.buf->extents) size *= as_int(e).value_or(most_shared_bytes);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/access_stride.h"
 #include "ir/walk.h"
 
@@ -19,7 +20,7 @@ void cache_rows(LoopNest &nest, const Target &) {
     walk(l.loop->body, [&](const For &n, const Stmt &) {
       if (n.kind != ForKind::block) return;
       walk(n.body, [&](const Store &s, const Stmt &) {
-        bool is_memory = s.buf->rank() > 0 && s.buf->space != Space::stack;
+        bool is_memory = s.buf->rank() > 0 && !is_team_array(*s.buf);
         if (is_memory && std::find(stored.begin(), stored.end(), s.buf) == stored.end())
           stored.push_back(s.buf);
       });

@@ -179,7 +179,7 @@ Stmt with_cached_row(const Stmt &region, const Stmt &at, const CachedRow &row) {
   bool fits = surely_fits(region, *as<For>(at), row);
   const For *teams = grid_nest(*as<For>(at)).back();
   Buf kept = make_buf(make_sym(SymKind::buffer, row.buf->dtype, row.buf->sym->name + "_row"),
-                      {const_int(row.elements)}, Space::stack);
+                      {const_int(row.elements)}, Space::shared);
   Stmt cached = rewrite(at, [&](const For &n, const Stmt &s, const Stmt &original) {
     if (as<For>(original) == teams) {
       For own = n;

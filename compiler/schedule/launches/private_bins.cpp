@@ -46,7 +46,7 @@ class PrivateBinsNest {
     DType t = buf->dtype;
     for (const Expr &e : buf->extents) size_ = mul(size_, e);
     int64_t bins = std::min(most(), as_int(size_).value_or(most()));
-    own_ = make_buf(make_sym(SymKind::buffer, t, buf->sym->name + "_own"), {const_int(bins)}, Space::stack);
+    own_ = make_buf(make_sym(SymKind::buffer, t, buf->sym->name + "_own"), {const_int(bins)}, Space::shared);
   }
 
   Stmt run() const {

@@ -124,9 +124,9 @@ class ScanBuilder {
       : loop_(loop), loc_(loc), scan_(*scan_of(loop, fp)) {
     parts_ = array("parts", {const_int(most_parts)}, Space::heap);
     starts_ = array("starts", {const_int(most_parts)}, Space::heap);
-    tile_ = array("tile", {const_int(rows), const_int(pitch)}, Space::stack);
-    sums_ = array("sums", {const_int(rows)}, Space::stack);
-    ahead_ = array("ahead", {const_int(rows)}, Space::stack);
+    tile_ = array("tile", {const_int(rows), const_int(pitch)}, Space::shared);
+    sums_ = array("sums", {const_int(rows)}, Space::shared);
+    ahead_ = array("ahead", {const_int(rows)}, Space::shared);
   }
 
   Stmt run() const {

@@ -48,7 +48,7 @@ class ChainBuilder {
   ChainBuilder(const For &loop, const Loc &loc) : loop_(loop), loc_(loc), rows_(accesses_of(loop)) {
     for (const RowAccess &r : rows_) {
       Sym name = make_sym(SymKind::buffer, r.buf->dtype, r.buf->sym->name + "_part");
-      parts_.push_back(make_buf(name, {const_int(part)}, Space::stack));
+      parts_.push_back(make_buf(name, {const_int(part)}, Space::shared));
     }
   }
 

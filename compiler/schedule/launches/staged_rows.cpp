@@ -211,7 +211,7 @@ class RowBuilder {
 
  private:
   static Buf shared(const Buf &like, const std::string &name, std::vector<Expr> extents) {
-    return make_buf(make_sym(SymKind::buffer, like->dtype, name), std::move(extents), Space::stack);
+    return make_buf(make_sym(SymKind::buffer, like->dtype, name), std::move(extents), Space::shared);
   }
   Buf tile_of(const Buf &b) const {
     auto found = std::find_if(tiles_.begin(), tiles_.end(), [&](const auto &t) { return t.first == b; });

@@ -132,7 +132,7 @@ class TileBuilder {
       : outer_(outer), inner_(inner), loc_(loc), loads_(inner.body), shape_(buffers), side_(shape_.side) {
     for (const Buf &b : buffers) {
       Sym name = make_sym(SymKind::buffer, b->dtype, b->sym->name + "_tile");
-      tiles_.push_back({b, make_buf(name, {const_int(side_), const_int(shape_.pitch())}, Space::stack)});
+      tiles_.push_back({b, make_buf(name, {const_int(side_), const_int(shape_.pitch())}, Space::shared)});
     }
   }
 

@@ -318,6 +318,18 @@ TEST(Verify, block_loops_stand_in_one_grid_loop) {
             outside);
 }
 
+TEST(Verify, an_array_of_a_team_has_a_constant_size_and_stands_outside_of_its_loops) {
+  auto found = [](std::string_view type, bool in_loop = false) {
+    std::string_view loop = "  for j in block(0, m, 1, threads=32):\n", store = "t[i % 4] = i\n";
+    std::string array = cat("t = alloc(", type, ", 'shared')\n");
+    return error_of(in_loop ? cat("for i in grid(0, n, 1):\n", loop, "    ", array, "    ", store)
+                            : cat("for i in grid(0, n, 1):\n  ", array, loop, "    ", store));
+  };
+  EXPECT_EQ(found("i64, (4,)"), "");
+  EXPECT_EQ(found("i64, (4,)", true), "malformed IR: an array that a team shares stands in a block loop");
+  EXPECT_EQ(found("i64, (m,)"), "malformed IR: an array that a team shares has no constant size");
+}
+
 TEST(Verify, atomic_operations_accumulate_in_a_grid_loop) {
   constexpr std::string_view stores =
       "malformed IR: a store to a buffer of atomic operations does not accumulate";

@@ -14,7 +14,7 @@ namespace {
 bool is_pipeline(std::string_view lines, std::string_view head = "for j in serial(0, n, 1, stages=4):") {
   std::string text =
       "def f(a: inout(f32, (n, m)), b: inout(f32, (n, m))):\n  fp('strict')\n  dims(n, m)\n"
-      "  for i in grid(0, n, 1, per_block=8):\n    part = alloc(f32, (32,), 'stack')\n"
+      "  for i in grid(0, n, 1, per_block=8):\n    part = alloc(f32, (32,), 'shared')\n"
       "    c = alloc(f32, (), 'registers')\n    c[()] = f32(0.0)\n";
   text += cat("    ", head, "\n");
   for (const std::string &line : split_text(lines, '\n')) text += cat("      ", line, "\n");
@@ -51,7 +51,7 @@ TEST(Pipeline, counts_from_zero_to_its_end) {
 TEST(Pipeline, an_array_has_the_most_stages_of_its_loops) {
   Func f = unit::ir(
       "def f(a: inout(f32, (n, m))):\n  fp('strict')\n  dims(n, m)\n  for i in grid(0, n, 1, per_block=8):\n"
-      "    part = alloc(f32, (32,), 'stack')\n    for j in serial(0, n, 1, stages=2):\n"
+      "    part = alloc(f32, (32,), 'shared')\n    for j in serial(0, n, 1, stages=2):\n"
       "      for k in block(0, 32, 1, threads=32):\n        part[k] = a[j, k]\n"
       "    for l in serial(0, n, 1, stages=3):\n      for k in block(0, 32, 1, threads=32):\n"
       "        part[k] = a[l, k]\n  return a\n");

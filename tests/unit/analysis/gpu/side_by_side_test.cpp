@@ -19,8 +19,8 @@ For block_loop(std::string_view lines, std::string_view lo = "0", std::string_vi
   std::string text =
       "def f(a: inout(f32, (n, m)), b: inout(f32, (n, m)), h: inout(f16, (n, m))):\n  fp('strict')\n  "
       "dims(n, m)\n"
-      "  for i in grid(0, n, 1, per_block=8):\n    row = alloc(f32, (1024,), 'stack')\n"
-      "    tile = alloc(f32, (32, 33), 'stack')\n";
+      "  for i in grid(0, n, 1, per_block=8):\n    row = alloc(f32, (1024,), 'shared')\n"
+      "    tile = alloc(f32, (32, 33), 'shared')\n";
   text += cat("    for k in block(", lo, ", ", hi, ", 1, threads=32):\n");
   for (const std::string &line : split_text(lines, '\n')) text += cat("      ", line, "\n");
   Func f = unit::ir(text + "  return a, b, h\n");

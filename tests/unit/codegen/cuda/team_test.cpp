@@ -73,10 +73,13 @@ TEST(Team, a_check_lets_the_whole_team_leave) {
 }
 
 TEST(Team, small_arrays_of_a_team_lie_in_shared_memory) {
-  std::string text = text_of(grid_of(cat("t = alloc(f32, (40,), 'stack')\n", block, "t[j % 40] = a[i, j]")));
-  EXPECT_NE(text.find("  KW_SHARED(f32, t_all, 320);\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("    f32 *t_1 = t_all + team * (160 / 4);\n"), std::string::npos) << text;
-  text = text_of(grid_of(cat("t = alloc(f32, (m,), 'heap')\n", block, "t[j] = a[i, j]")));
+  for (std::string_view space : {"stack", "shared"}) {
+    std::string array = cat("t = alloc(f32, (40,), '", space, "')\n");
+    std::string text = text_of(grid_of(cat(array, block, "t[j % 40] = a[i, j]")));
+    EXPECT_NE(text.find("  KW_SHARED(f32, t_all, 320);\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("    f32 *t_1 = t_all + team * (160 / 4);\n"), std::string::npos) << text;
+  }
+  std::string text = text_of(grid_of(cat("t = alloc(f32, (m,), 'heap')\n", block, "t[j] = a[i, j]")));
   EXPECT_NE(text.find("    f32 *t_1 = t_all + (kw_number_of_thread() / 32) * ("), std::string::npos) << text;
 }
 
