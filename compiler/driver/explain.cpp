@@ -216,11 +216,15 @@ class Explainer {
       return cat("a thread for ", of_thread, " iterations, ",
                  width ? cat(width, " of them side by side, ") : "", n.how.per_block / of_thread,
                  " threads in a block");
-    bool has_teams = false;
-    walk(n.body, [&](const For &inner, const Stmt &) { has_teams |= inner.kind == ForKind::block; });
-    std::string out = n.how.per_block > 1 ? cat("a ", has_teams ? "warp" : "thread", " for each iteration, ",
-                                                n.how.per_block, " in a block")
-                                          : "a block for each iteration";
+    // The threads of a team share the iterations of a tile: the loop stands in itself.
+    bool has_teams = false, has_tiles = false;
+    walk(n.body, [&](const For &inner, const Stmt &) {
+      has_teams |= inner.kind == ForKind::block;
+      has_tiles |= inner.kind == ForKind::block && inner.id == n.id;
+    });
+    std::string_view who = n.how.per_block <= 1 ? "block" : has_teams ? "warp" : "thread";
+    std::string out = cat("a ", who, " for each ", has_tiles ? "tile" : "iteration");
+    if (n.how.per_block > 1) out += cat(", ", n.how.per_block, " in a block");
     std::vector<std::string> names;
     for (const Buf &b : n.atomics) names.push_back(cat("'", b->sym->name, "'"));
     return names.empty() ? out : cat(out, ", atomic operations on ", join_text(names, ", "));

@@ -126,7 +126,8 @@ def test_tiles_of_several_arrays_are_smaller(dtype: str, device: Device) -> None
 
 def test_what_is_staged() -> None:
     for function in KERNELS:
-        assert "stage " in str(kw.kernel(function).explain("f32[:, :]", device="sm_90")), function.__name__
+        said = str(kw.kernel(function).explain("f32[:, :]", device="sm_90"))
+        assert "stage " in said and "a block for each tile" in said, function.__name__
     assert "stage " not in str(kw.kernel(both_ways).explain("f32[:, :]", device="sm_90"))  # other elements
 
 
