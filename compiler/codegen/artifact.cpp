@@ -265,7 +265,7 @@ std::string launch_bytes(const LaunchProgram &p) {
   ByteWriter w;
   w.text(p.code);
   w.text(p.arch);
-  w.u8(p.reads_device);
+  w.u8(p.reads_device), w.u8(p.has_loops);
   w.u32(p.shared_bytes);
   w.u32(static_cast<uint32_t>(p.kernels.size()));
   for (const LaunchKernel &k : p.kernels) {
@@ -285,7 +285,7 @@ bool read_launches(std::string_view bytes, LaunchProgram &p) {
   ByteReader r(bytes);
   p.code = r.text();
   p.arch = r.text(most_name);
-  p.reads_device = r.u8() != 0;
+  p.reads_device = r.u8() != 0, p.has_loops = r.u8() != 0;
   p.shared_bytes = r.u32();
   // A kernel has at least 40 bytes, a parameter 5, a loop 8.
   p.kernels.resize(r.count(40, most_kernels));

@@ -209,6 +209,7 @@ class LaunchProgramBuilder {
       flush();
       iterators_.pop_back();
     });
+    out_.launches.has_loops = true;
     code_.op(Op::repeat);
     code_.operands().u64(static_cast<uint64_t>(n.step)), code_.operands().text(body);
   }
@@ -222,7 +223,7 @@ class LaunchProgramBuilder {
     std::string cond = separate([&] { launch(store(word, {}, n.cond, n.cond.loc())); });
     std::string body = separate([&] { block(n.body); });
     code_.op(Op::loop), code_.operands().u32(slot);
-    out_.launches.reads_device = true;
+    out_.launches.reads_device = out_.launches.has_loops = true;
     code_.operands().text(cond), code_.operands().text(body);
   }
 

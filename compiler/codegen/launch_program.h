@@ -38,6 +38,7 @@ struct LaunchProgram {
   std::vector<LaunchKernel> kernels;
   uint32_t shared_bytes = 0;  ///< of the code: functions and constants of all kernels
   bool reads_device = false;  ///< the host waits for what kernels compute
+  bool has_loops = false;     ///< the host runs loops around launches
   std::string arch{};         ///< what the texts are made for, "sm_90"
 
   friend bool operator==(const LaunchProgram &, const LaunchProgram &) = default;

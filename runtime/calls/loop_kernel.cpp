@@ -8,6 +8,7 @@
 #include "runtime/cuda/run.h"
 #include "runtime/launch.h"
 #include "runtime/op_error.h"
+#include "runtime/resolved_error.h"
 #include "runtime/versions/faults.h"
 #include "support/text.h"
 
@@ -197,7 +198,7 @@ std::vector<Tensor> LoopKernel::run(std::span<const Operand> operands, std::span
       std::get<Tensor>(operands[static_cast<size_t>(p.arg)]).storage().note_write();
   if (r.status == 1) throw ResolvedError({fault_error(*entry.kernel, call.extents, r.fault)});
   if (r.status == 3) throw std::bad_alloc();
-  if (r.status == 2) throw_runtime_error(cat("the run of kernel '", name_, "' was cancelled"));
+  if (r.status == 2) throw WaitInterrupted();
   return pick_results(entry.kernel->artifact(), outputs, operands);
 }
 

@@ -21,7 +21,6 @@ namespace kw {
 namespace {
 
 constexpr int oldest_capability = 80;  // texts use cp.async and cvt of bfloat16, which begin there
-constexpr auto signal_interval = std::chrono::milliseconds(50);
 
 /// Returns whether a context is lost after this result.
 bool is_sticky(CuResult r) {
@@ -153,7 +152,7 @@ bool CudaDevice::wait(CuStream stream, const WaitLook &look) {
       break;
     }
     auto now = std::chrono::steady_clock::now();
-    if (now - looked >= signal_interval) {
+    if (now - looked >= look_for_interrupts_each) {
       looked = now;
       if (!stopped && look()) {
         stopped = true;
@@ -226,6 +225,11 @@ void set_interrupt_look(bool (*look)()) { interrupt_look = look; }
 void set_memory_request(void (*ask)()) { memory_request = ask; }
 void ask_others_for_memory() {
   if (auto ask = memory_request.load()) ask();
+}
+
+bool is_interrupted() {
+  bool (*look)() = interrupt_look;
+  return look && look();
 }
 
 void wait_for_stream(CudaDevice &device, CuStream stream) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -104,6 +105,10 @@ void set_interrupt_look(bool (*look)());
 /// other left. `ask` may wait for the GIL.
 void set_memory_request(void (*ask)());
 void ask_others_for_memory();
+/// Returns whether the thread's call shall end, by the look of set_interrupt_look.
+bool is_interrupted();
+/// How often loops of the host, and waits, look for interrupts.
+constexpr auto look_for_interrupts_each = std::chrono::milliseconds(50);
 /// Waits for a stream and looks for interrupts; throws WaitInterrupted if there was one.
 void wait_for_stream(CudaDevice &device, CuStream stream);
 

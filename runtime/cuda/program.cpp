@@ -46,7 +46,9 @@ CuKernel load(const CudaDriver &driver, const Cubin &code, const std::string &na
 }  // namespace
 
 CudaProgram::CudaProgram(const Artifact &artifact)
-    : reads_device_(artifact.launches.reads_device), kernels_(artifact.launches.kernels.size()) {
+    : reads_device_(artifact.launches.reads_device),
+      has_loops_(artifact.launches.has_loops),
+      kernels_(artifact.launches.kernels.size()) {
   missing_ = kernels_.size();
   load_side(artifact, 0);
 }

@@ -2,6 +2,7 @@
 #include "runtime/cuda/run.h"
 
 #include <array>
+#include <chrono>
 
 #include "runtime/cuda/faults.h"
 #include "runtime/cuda/launch.h"
@@ -13,6 +14,9 @@
 namespace kw {
 
 namespace {
+
+/// Launches after which a clock is asked whether to look for interrupts. Chosen: some 100 us of launches.
+constexpr uint64_t launches_between_looks = 64;
 
 /// What the prelude's `kw_call` holds.
 struct CallParameter {
@@ -75,6 +79,7 @@ class StreamQueue : public LaunchQueue {
   }
 
   bool launch(const LaunchCall &c) override {
+    if (is_cancelled()) return false;
     const LaunchKernel &kernel = kernel_.artifact().launches.kernels[c.kernel];
     std::array<unsigned, 3> blocks{};
     for (size_t d = 0; d < 3; ++d) blocks[d] = static_cast<unsigned>(c.blocks[d]);
@@ -99,7 +104,8 @@ class StreamQueue : public LaunchQueue {
     unsigned char value = 0;
     check(device_.driver().cuMemcpyDtoHAsync_v2(&value, slots_.at(slot).memory, 1, stream_),
           "cuMemcpyDtoHAsync");
-    was_cancelled_ = device_.wait(stream_, [&] { return cancel_ && *cancel_; });
+    // each wait may be too short for a look
+    was_cancelled_ = device_.wait(stream_, [&] { return cancel_ && *cancel_; }) || is_cancelled();
     word = value != 0;
     return !was_cancelled_ && !device_.faults().has_failed(call_.number);
   }
@@ -111,6 +117,18 @@ class StreamQueue : public LaunchQueue {
   };
 
   void check(CuResult r, const char *function) { device_.check(r, function); }
+
+  /// Returns whether the call shall end: because another thread, which watches this one, says so, or, in a
+  /// loop of many launches, by a look of its own.
+  bool is_cancelled() {
+    if (cancel_) {
+      was_cancelled_ = was_cancelled_ || *cancel_;
+    } else if (call_.launch % launches_between_looks == launches_between_looks - 1) {
+      auto now = std::chrono::steady_clock::now();
+      if (now - looked_ >= look_for_interrupts_each) looked_ = now, was_cancelled_ = is_interrupted();
+    }
+    return was_cancelled_;
+  }
 
   /// Collects the values of the parameters, and pointers to them.
   void parameters(const LaunchKernel &kernel, const LaunchCall &c, const std::vector<CuPointer> &own) {
@@ -148,6 +166,7 @@ class StreamQueue : public LaunchQueue {
   std::vector<Slot> slots_;
   std::vector<uint64_t> values_;
   std::vector<void *> pointers_;
+  std::chrono::steady_clock::time_point looked_{};
   bool was_cancelled_ = false;
   bool is_finished_ = false;
 };

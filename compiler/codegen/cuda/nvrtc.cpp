@@ -261,6 +261,8 @@ static NvrtcResult attempt(std::string_view text, std::string_view arch, NvrtcWa
 }
 
 NvrtcResult compile_by_nvrtc(std::string_view text, std::string_view arch, NvrtcWant want) {
+  // the log tells of no spills where ptxas of the driver comes later
+  if (want == NvrtcWant::ptx) return attempt(text, arch, want, nvrtc_attempts.back());
   NvrtcResult out;
   for (std::string_view definition : nvrtc_attempts) {
     out = attempt(text, arch, want, definition);

@@ -143,7 +143,7 @@ class GroupEmitter {
       out_.expressions().redirect(v.access.buf, v.access.index, cat(element(v), ".v[", u_, "]"));
     text_.line("#pragma unroll");
     text_.open(cat("for (i32 ", u_, " = 0; ", u_, " < ", n_.how.vector_width, "; ", u_, "++)"));
-    each_iteration(iteration);
+    execute_one(iteration);
     text_.close();
     for (const Vector &v : vectors_) out_.expressions().restore(v.access.buf.get());
     at(value_);
@@ -155,7 +155,7 @@ class GroupEmitter {
 
   /// NVRTC does not know that the first one is a multiple: what is the same for all, or goes up by one, comes
   /// from the names of the first one.
-  void each_iteration(const EmitIteration &iteration) {
+  void execute_one(const EmitIteration &iteration) {
     SideBySide values(n_, n_.how.vector_width, parts_.names);
     GuardedBody others{{}, {}, parts_.inner};
     std::vector<std::pair<Sym, std::string>> moved;
@@ -169,7 +169,7 @@ class GroupEmitter {
     }
     for (const auto &[sym, of_first] : moved) {
       std::string own = out_.names().fresh(sym->name);
-      text_.line(cat("const i64 ", own, " = ", of_first, " + ", u_, ";"));
+      text_.line(cat("const i64 ", own, " = (i64)((u64)", of_first, " + (u64)", u_, ");"));
       out_.names().set(sym, own);
     }
     iteration(cat(first_, " + ", u_), with_names(others, others.inner));

@@ -118,12 +118,13 @@ bool enter_plan(KernelState &k, CallPlan &plan, const CallFrame &f, Entry &entry
   return entered == Entered::ok;
 }
 
-/// Runs a body. Short runs keep the GIL, longer ones and those that may compile a part of it release it. Very
-/// long ones run in a separate thread while this thread checks for signals.
+/// Runs a body. Short runs keep the GIL, longer ones and those that may compile a part of it, or launch parts
+/// in loops, release it. Very long ones run in a separate thread while this thread checks for signals.
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
-  bool is_whole = !kernel.device_code() || kernel.device_code()->is_whole();
+  const DeviceCode *code = kernel.device_code();
+  bool is_short = work <= release_gil_above && (!code || (code->is_whole() && !code->has_loops()));
   LogPasser logged;
-  if (work <= release_gil_above && is_whole) return run_on_device(kernel, words, nullptr);
+  if (is_short) return run_on_device(kernel, words, nullptr);
   GilReleased released;
   if (work <= watch_above) return run_on_device(kernel, words, nullptr);
   return run_watched(kernel, words,

@@ -55,6 +55,8 @@ auto guarded(F &&f, decltype(f()) failed = {}) noexcept -> decltype(f()) {
     raise_error(e.found().empty() ? Code::E503 : e.found()[0].code, e.what());
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
+  } catch (const WaitInterrupted &) {
+    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const std::exception &e) {
     if (!PyErr_Occurred()) raise_error(Code::E503, e.what());
   } catch (...) {

@@ -146,6 +146,8 @@ void raise_current() noexcept {
     raise_resolved(e, {e.path, 1, {}});
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
+  } catch (const WaitInterrupted &) {
+    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const std::exception &e) {
     raise_error(Code::E503, e.what());
   } catch (...) {

@@ -221,6 +221,12 @@ bool demand(const std::shared_ptr<Work> &work, bool waits) {
   return true;
 }
 
+bool is_full() {
+  constexpr size_t most = 4096;  // chosen: more than a test wants to stay, with few enough in one another
+  std::scoped_lock lock(driver().mutex);
+  return driver().queue.size() > most;
+}
+
 /// The common beginning of a function: errors that stay, and errors that a test wants.
 Result begin(const char *function) {
   if (Result r = wanted(function)) return r;
@@ -587,6 +593,8 @@ Result cuLaunchKernel(Function *f, unsigned x, unsigned y, unsigned z, unsigned 
   }
   std::array<long long, 4> size{x, y, z, threads};
   enqueue(s, [f, copies, size] { run_launch(*f, copies, size); });
+  // a launch waits while a queue is full
+  if (!s->graph && is_full()) demand(last_of(s), true);
   return success;
 }
 

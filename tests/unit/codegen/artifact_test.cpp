@@ -147,7 +147,7 @@ Artifact for_gpu() {
   a.code = "one two";
   a.launches.code = "stack code";
   a.launches.shared_bytes = 1;
-  a.launches.reads_device = true;
+  a.launches.reads_device = a.launches.has_loops = true;
   a.launches.arch = "sm_90";
   using enum CudaParam::Kind;
   std::vector<CudaParam> params;
@@ -164,11 +164,11 @@ TEST(Artifact, launches_come_back) {
   EXPECT_EQ(b->code_kind, CodeKind::cuda);
   EXPECT_EQ(b->code, a.code);
   EXPECT_EQ(b->launches, a.launches);
-  auto [code, kernels, shared_bytes, reads_device, arch] = a.launches;
+  auto [code, kernels, shared_bytes, reads_device, has_loops, arch] = a.launches;
   auto [name, begin, end, threads, temporaries, side, params, block_bytes, loops, condition] = kernels[0];
-  EXPECT_EQ(cat(code, name, begin, end, threads, temporaries, params.size(), shared_bytes, reads_device, arch,
-                block_bytes, loops.size(), loops[0].line, condition),
-            "stack codef_013256271Truesm_90416025n < 64");
+  EXPECT_EQ(cat(code, name, begin, end, threads, temporaries, params.size(), shared_bytes, reads_device,
+                has_loops, arch, block_bytes, loops.size(), loops[0].line, condition),
+            "stack codef_013256271TrueTruesm_90416025n < 64");
 }
 
 TEST(Artifact, machine_code_of_a_gpu_comes_back) {
