@@ -11,10 +11,15 @@
 #include "schedule/directives/loop_nest.h"
 #include "schedule/hints.h"
 #include "support/text.h"
+#include "transform/math/expand.h"
 
 namespace kw {
 
 namespace {
+
+/// How many times as fast float32 is as float64 where both have units of their own (CUDA C++ Programming
+/// Guide, throughput of arithmetic).
+constexpr uint32_t usual_f32_per_f64 = 2;
 
 const Load *as_load(const Expr &e) {
   const Cast *c = as<Cast>(e);
@@ -44,6 +49,17 @@ bool is_matrix_product(const Store &s, const std::vector<const For *> &loops) {
     along_b = along_b || (in_b && !in_a && in_sum);
   }
   return over && along_a && along_b;
+}
+
+/// Returns whether an operation is one of float64, or a function of float32 that is computed by such.
+bool computes_in_float64(const Expr &e, const Target &target) {
+  if (e.dtype() == DType::f64) return true;
+  const Call *call = as<Call>(e);
+  bool found = false;
+  if (call && e.dtype() == DType::f32)
+    walk(expand_call(call->fn, call->args, e.loc(), target),
+         [&](const Binary &, const Expr &x) { found |= x.dtype() == DType::f64; });
+  return found;
 }
 
 }  // namespace
@@ -79,6 +95,29 @@ std::vector<Finding> describe_missed_launches(const Func &safe, const Schedule &
     if (s.loc().known() && is_matrix_product(n, loops))
       out.push_back({"missed", s.loc(), "matrix product", -1, "not done",
                      "it runs as any other sum, without tiles in shared memory and without matrix units"});
+  });
+  return out;
+}
+
+std::vector<Finding> describe_float64(const Func &lowered, const CompileInput &input) {
+  uint32_t factor = input.target.gpu().f32_per_f64;
+  std::vector<Finding> out;
+  if (factor <= usual_f32_per_f64) return out;
+  auto note = [&](const Expr &e) {
+    if (!computes_in_float64(e, input.target) || !e.loc().known()) return;
+    std::string line = line_mark(input.sources, e.loc());
+    bool is_told = std::any_of(out.begin(), out.end(),
+                               [&](const Finding &f) { return line_mark(input.sources, f.loc) == line; });
+    if (is_told) return;
+    out.push_back(
+        {"missed", e.loc(), "float64", -1, "not done",
+         cat(e.dtype() == DType::f64 ? "it" : "a function of float32", " computes in float64, in which ",
+             input.target.arch, " is ", factor, " times slower than in float32")});
+  };
+  for_each_evaluated(lowered.body, [&](const Expr &root) {
+    walk(
+        root, [&](const Binary &, const Expr &e) { note(e); }, [&](const Unary &, const Expr &e) { note(e); },
+        [&](const Call &, const Expr &e) { note(e); });
   });
   return out;
 }

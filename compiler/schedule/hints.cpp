@@ -36,7 +36,9 @@ class Refusal {
     }
     if (v_.reason == Reason::unproved && !v_.dependence) d.notes.push_back("it is too large for a proof");
     if (v_.reason == Reason::jump) d.notes.push_back(cat("it stands at line ", line(v_.jump)));
-    d.notes.push_back("the loop runs in order");
+    // threads of a GPU may accumulate in one element by atomic operations
+    d.notes.push_back(v_.reason == Reason::repeated ? "on the CPU, the loop runs in order"
+                                                    : "the loop runs in order");
     if (std::string help = help_for(iterator); !help.empty()) d.help.push_back(std::move(help));
     return d;
   }

@@ -51,7 +51,7 @@ def _warmup(args: argparse.Namespace) -> int:
     from .warm.recording import ManifestError
 
     try:
-        return warm(args.file, args.args, args.target, args.device, args.jobs)
+        return warm(args.file, args.args, args.target, ",".join(args.device), args.jobs)
     except (WrongRequestError, ArgumentTypeError, ManifestError, OSError) as error:
         print(f"kw warmup: {error}", file=sys.stderr)
         return 2
@@ -232,7 +232,10 @@ def _parser() -> argparse.ArgumentParser:
         "--target", default="", help="host, avx512, avx2, generic, with commas; else host, or as recorded"
     )
     warmed.add_argument(
-        "--device", default="", help="architectures of GPUs, as sm_80,sm_90, which need not be here"
+        "--device",
+        action="append",
+        default=[],
+        help="cpu, or architectures of GPUs, as sm_80,sm_90, which need not be here",
     )
     warmed.add_argument(
         "--jobs", type=_count, default=0, metavar="N", help="processes for a manifest; else one per core"

@@ -212,8 +212,8 @@ def _warmup(
     `target`: "host" (the default), "avx512", "avx2", "generic", or several with commas; they need not be
     those of this machine. Makes both bodies of a version, the optimised and the checked one.
     `device`: architectures of GPUs, "sm_90", or several with commas, which need not be here, or "cuda" for
-    the GPU at hand; their kernels are compiled to machine code, for which NVRTC is needed. With devices
-    alone, no target is compiled for; so it is with a tensor of a GPU, whose architecture is the device then.
+    the GPU at hand; their kernels are compiled to machine code, for which NVRTC is needed. "cpu" among them
+    compiles for the host; without it, devices compile for no target. A tensor of a GPU names its own.
     Returns what it made or found. Raises what a call would raise for these types, TypeError for a missing
     type, and ValueError for a text that is no type, or an unknown target or architecture.
     """

@@ -119,6 +119,17 @@ void fill_outputs(const LoadedKernel &kernel, const std::vector<Span> &spans,
 
 }  // namespace
 
+/// Returns why a kernel has no code for the device, from the options in its key.
+static std::string_view why_on_host(const LoadedKernel &kernel) {
+  auto has = [&](std::string_view name, Body body) {
+    std::string line = cat("\noption ", name, " ", static_cast<int>(body), "\n");
+    return kernel.artifact().key.find(line) != std::string::npos;
+  };
+  if (has("body", Body::overlapping)) return "its arrays share memory";
+  if (has("body", Body::plain)) return "a condition of the fast code does not hold for its sizes";
+  return interpreting() ? "KW_DEBUG interprets it" : "it has debug=True";
+}
+
 RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const CallWords &words, CuStream stream,
                       const volatile uint32_t *cancel) {
   const CudaDriver &driver = device.driver();
@@ -137,7 +148,8 @@ RunResult run_on_host(CudaDevice &device, const LoadedKernel &kernel, const Call
     device.check(driver.cuMemcpyDtoHAsync_v2(r.copy.get(), r.begin, size, stream), "cuMemcpyDtoHAsync");
   }
   log_message(LogArea::compile, LogLevel::debug,
-              cat("kernel '", kernel.artifact().name, "' runs on the host, on copies of ", bytes, " bytes"));
+              cat("kernel '", kernel.artifact().name, "' runs on the host, on copies of ", bytes,
+                  " bytes: ", why_on_host(kernel)));
   if (device.wait(stream, [&] { return cancel && *cancel; })) {
     out.status = 2;
     return out;

@@ -177,12 +177,14 @@ def test_what_shares_memory_runs_on_the_host(device: Device, caplog: pytest.LogC
     """One loop over overlapping arrays has an order, which a GPU does not keep."""
     x = np.arange(6.0)
     t = gpu(x)
-    with caplog.at_level(logging.DEBUG, logger="kernelwright"):
-        shift(View(t, x, x.ctypes.data), View(t, x, x.ctypes.data))
+    shift(View(t, x, x.ctypes.data), View(t, x, x.ctypes.data))
     assert np.array_equal(t.numpy(), shift.py(x, x))
     a = np.arange(8.0)
     part = gpu(a)
-    shift(View(part, a[:6], a.ctypes.data), View(part, a[2:], a.ctypes.data))
+    with caplog.at_level(logging.DEBUG, logger="kernelwright"):
+        shift(View(part, a[:6], a.ctypes.data), View(part, a[2:], a.ctypes.data))
+    wanted = "kernel 'shift' runs on the host, on copies of 64 bytes: its arrays share memory"
+    assert wanted in caplog.messages
     expected = np.arange(8.0)
     shift.py(expected[:6], expected[2:])
     assert np.array_equal(part.numpy(), expected)
@@ -195,19 +197,24 @@ def test_an_output_over_an_argument_is_computed_apart(device: Device) -> None:
     assert np.array_equal(t.numpy()[2:], np.arange(6.0) + X)
 
 
-def test_debug_kernels_run_on_the_host(device: Device) -> None:
+def test_debug_kernels_run_on_the_host(device: Device, caplog: pytest.LogCaptureFixture) -> None:
     checked = kw.kernel(debug=True)(CHECKED)
-    assert np.array_equal(checked(gpu(X[:5])).numpy(), X[:5])
+    with caplog.at_level(logging.DEBUG, logger="kernelwright"):
+        assert np.array_equal(checked(gpu(X[:5])).numpy(), X[:5])
+    assert "runs on the host, on copies of 80 bytes: it has debug=True" in caplog.text
     with pytest.raises(kw.KernelAssertionError, match="too large"):
         checked(gpu(X))
 
 
-def test_interpreted_kernels_run_on_the_host(device: Device) -> None:
-    with kw.debug("interp"):
+def test_interpreted_kernels_run_on_the_host(device: Device, caplog: pytest.LogCaptureFixture) -> None:
+    with kw.debug("interp"), caplog.at_level(logging.DEBUG, logger="kernelwright"):
         assert np.array_equal(double(gpu(X)).numpy(), 2 * X)
+    assert "runs on the host, on copies of 96 bytes: KW_DEBUG interprets it" in caplog.text
 
 
-def test_a_fact_that_fails_runs_the_checked_body_on_the_host(device: Device) -> None:
+def test_a_fact_that_fails_runs_the_checked_body_on_the_host(
+    device: Device, caplog: pytest.LogCaptureFixture
+) -> None:
     @kw.kernel
     def first_rows(a, b):
         c = output_tensor(a.shape, a.dtype)
@@ -216,8 +223,12 @@ def test_a_fact_that_fails_runs_the_checked_body_on_the_host(device: Device) -> 
         return c
 
     assert np.array_equal(first_rows(gpu(X), gpu(X)).numpy(), 2 * X)
-    with pytest.raises(kw.KernelIndexError, match="index 3 is out of range for dimension 0 of 'b'"):
+    with (
+        caplog.at_level(logging.DEBUG, logger="kernelwright"),
+        pytest.raises(kw.KernelIndexError, match="index 3 is out of range for dimension 0 of 'b'"),
+    ):
         first_rows(gpu(X), gpu(X[:3]))
+    assert "bytes: a condition of the fast code does not hold for its sizes" in caplog.text
 
 
 def test_calls_without_work(device: Device) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -78,6 +79,21 @@ add = kw.kernel('''def add(a, b):
     return c
 ''')
 print(add.ptx("f32[:]", "f32[:]", device="sm_80"))
+turned = kw.kernel('''def turned(a):
+    c = output_tensor((a.shape[1], a.shape[0]), a.dtype)
+    for i in range(a.shape[1]):
+        for j in range(a.shape[0]):
+            c[i, j] = a[j, i]
+    return c
+''')
+print(turned.ptx("f32[:, :]", device="sm_80"))
+strict = kw.kernel(fp="strict")('''def strict(a, b):
+    c = output_tensor(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        c[i] = a[i] + b[i] * 2.5
+    return c
+''')
+print(strict.ptx("f32[:]", "f32[:]", device="sm_80"))
 """
 
 
@@ -87,6 +103,14 @@ def test_ptx_comes_from_nvrtc() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PTX], env=nvrtc.environment(), capture_output=True, text=True, check=True
     )
-    assert ".target sm_80" in done.stdout and ".entry add_0(" in done.stdout
+    default, turned, strict = re.split(r"(?=\.entry (?:turned|strict)_0\()", done.stdout)
+    assert ".target sm_80" in default and ".entry add_0(" in default
     # the IR has an fma where it says so, and NVRTC makes no other
-    assert "fma.rn.f32" in done.stdout or ("mul.f32" in done.stdout and "add.f32" in done.stdout)
+    assert "fma.rn.f32" in default and "mul" not in re.findall(r"\b(mul|fma)(?:\.rn)?\.f32", default)
+    assert (
+        "fma" not in strict
+        and re.search(r"mul(\.rn)?\.f32", strict)
+        and re.search(r"add(\.rn)?\.f32", strict)
+    )
+    # the driver's assembler would spill rather than tell that it needs more registers
+    assert ".minnctapersm 1\n" in turned

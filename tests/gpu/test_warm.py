@@ -210,3 +210,26 @@ def test_tensors_of_a_gpu_can_be_inspected(device: Device) -> None:
     a = kw.Tensor(np.ones(4, "float32"), device="cuda")
     assert kernel.cuda(a, 2.0) == kernel.cuda("f32[:]", "float")
     assert kernel.explain(a, 2.0).versions[0].parameters[0] == ("a", "float32[:]")
+
+
+def test_explain_tells_of_slow_float64() -> None:
+    """Most functions of float32 are expanded in float64, for which some GPUs have few units."""
+    kernel = kw.kernel(
+        "def f(a):\n    c = output_tensor(a.shape, a.dtype)\n    for i in range(a.shape[0]):\n"
+        "        c[i] = sin(a[i])\n        c[i] = c[i] + 1\n    return c\n"
+    )
+    slow = "in which sm_86 is 64 times slower than in float32"
+    said = str(kernel.explain("f32[:]", device="sm_86"))
+    assert f"line 4: float64:\n                a function of float32 computes in float64, {slow}\n" in said
+    assert said.count("float64:") == 1
+    said = str(kernel.explain("f64[:]", device="sm_86"))
+    assert f"line 5: float64: it computes in float64, {slow}\n" in said
+    assert "float64:" not in str(kernel.explain("f64[:]", device="sm_90"))
+
+
+def test_the_cpu_is_a_device_of_warmup(run: Any) -> None:
+    asked = ("-m", "kernelwright", "warmup", "program.py")
+    said = run(*asked, "--device", "cpu, sm_80", "--device", "sm_90", KW_LIBCUDA=NOWHERE).splitlines()
+    assert {line.split()[1] for line in said[:-1]} == {said[0].split()[1], "sm_80", "sm_90"}
+    assert not said[0].split()[1].startswith("sm_") and ", 0 in the cache, 0 not made; " in said[-1]
+    assert run(*asked, "--target", "host", KW_LIBCUDA=NOWHERE).splitlines()[-1].startswith("0 compiled, ")

@@ -148,8 +148,10 @@ def warmup(
     if device is None and target is None:
         device = architecture_of((*args, *keywords.values())) or None
     positional, by_name = arguments_of(kernel, args, keywords, "warmup")
-    devices = _names(device)
+    named = _names(device)
+    devices = [name for name in named if name != "cpu"]
     if devices:
         find_nvrtc()
-    made = _core.warm(kernel, positional, by_name, _names(target) or ([] if devices else ["host"]), devices)
+    targets = _names(target) or (["host"] if "cpu" in named or not named else [])
+    made = _core.warm(kernel, positional, by_name, targets, devices)
     return [WarmedVersion(kernel.__name__, *row) for row in made]

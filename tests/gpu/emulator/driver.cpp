@@ -221,10 +221,9 @@ bool demand(const std::shared_ptr<Work> &work, bool waits) {
   return true;
 }
 
-bool is_full() {
-  constexpr size_t most = 4096;  // chosen: more than a test wants to stay, with few enough in one another
+bool is_full() {  // of so much work. Chosen: tests want less, and it runs within one another
   std::scoped_lock lock(driver().mutex);
-  return driver().queue.size() > most;
+  return driver().queue.size() > 4096;
 }
 
 /// The common beginning of a function: errors that stay, and errors that a test wants.
