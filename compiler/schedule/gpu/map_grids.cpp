@@ -8,6 +8,7 @@
 #include "analysis/gpu/vector_accesses.h"
 #include "analysis/nest/access_stride.h"
 #include "analysis/nest/trip_counts.h"
+#include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/limits.h"
 #include "ir/loops.h"
@@ -16,6 +17,7 @@
 #include "schedule/gpu/threads.h"
 #include "schedule/launches/staging.h"
 #include "schedule/steps/steps.h"
+#include "schedule/tree/accesses.h"
 
 namespace kw {
 
@@ -225,6 +227,21 @@ Sym loop_over_row(const Nest &nest, const std::vector<Sym> &shared) {
   return out;
 }
 
+/// Returns whether the loops that go through a row access a window of it, or of several rows: only the
+/// element at the iterator is copied, so threads that each have a row would be apart.
+bool accesses_windows(const Nest &nest, const Sym &rows, const std::vector<Sym> &shared) {
+  uint32_t outer = *find_loop(nest, rows);
+  for (const NestStatement &s : nest.statements)
+    for (const NestAccess &a : s.accesses)
+      for (const Sym &iter : shared) {
+        uint32_t inner = *find_loop(nest, iter);
+        bool goes_along = is_inside(s, inner) && a.buf->rank() > 0 && mentions(a.index.back(), iter) &&
+                          stride_of(nest, a, outer) != StrideKind::invariant;
+        if (goes_along && !is_iterator(a.index.back(), iter)) return true;
+      }
+  return false;
+}
+
 /// Gives calls with short rows a copy of a launch in which each thread goes through a row, of which teams
 /// copy tiles. A warp would have no work for most of its threads.
 ///     for i: for j in (0, n): s += x[i, j]   →   if n < 64: tiles of 32 rows  else: for i: …
@@ -233,6 +250,7 @@ void launch_short_rows(LoopNest &nest, const std::vector<Sym> &loops, const std:
   auto number = [&](const Sym &iter) { return *find_loop(nest.nest(), iter); };
   Sym row = loop_over_row(nest.nest(), shared);
   if (!row || constant_trips(*nest.nest().loops[number(row)].loop)) return;
+  if (accesses_windows(nest.nest(), loops.back(), shared)) return;
   if (!trial.try_apply(ShortRows{number(loops.front()), number(row)}).ok()) return;
   if (stage_paths<StageRows>(trial, copies_of(loops, nest, trial))) nest = trial;
 }
