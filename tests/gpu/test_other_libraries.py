@@ -90,6 +90,27 @@ def test_streams_of_torch_are_kept(torch: FakeTorch, device: Device) -> None:
         assert np.array_equal(seen_in(torch.stream, t), 6 * X), seed
 
 
+def test_calls_run_in_the_stream_of_torch(torch: FakeTorch, device: Device) -> None:
+    """So torch can capture them; a stream that kw.cuda.stream has chosen comes first."""
+    driver, array = device.library, torch.Array(gpu(X))
+    torch.stream = device.stream(blocking=False)
+    scale_in_place(array, 1.0)
+    kw.cuda.synchronize()
+    graph = ctypes.c_void_p()
+    assert driver.cuStreamBeginCapture_v2(ctypes.c_void_p(torch.stream), 0) == 0
+    scale_in_place(array, 2.0)
+    other = device.stream(blocking=False)
+    with kw.cuda.stream(other):
+        t = double(gpu(X))
+    assert driver.cuStreamEndCapture(ctypes.c_void_p(torch.stream), ctypes.byref(graph)) == 0
+    assert np.array_equal(array.tensor.numpy(), X) and np.array_equal(t.numpy(), 2 * X)
+    for _ in range(2):
+        assert driver.cuGraphLaunch(graph, ctypes.c_void_p(torch.stream)) == 0
+    assert driver.cuStreamSynchronize(ctypes.c_void_p(torch.stream)) == 0
+    assert np.array_equal(array.tensor.numpy(), 4 * X)
+    assert np.array_equal(double(gpu(X)).numpy(), 2 * X)  # the thread is in its own stream again
+
+
 def test_streams_that_arrays_name_wait_for_us(device: Device) -> None:
     for seed in range(8):
         device.seed(seed)

@@ -346,6 +346,20 @@ PyRef tensor_of_dlpack(PyObject *o) {
       wrap_tensor(default_result_class(), Tensor::over(std::move(storage), data, *dtype, shape, strides)));
 }
 
+LibraryStream::~LibraryStream() {
+  if (is_set_) set_stream(index_, before_);
+}
+
+void LibraryStream::follow(PyObject *array) {
+  if (std::exchange(has_looked_, true) || library_of(array) != "torch") return;
+  std::optional<uint32_t> index = gpu_of(array);
+  if (!index || present_stream(*index) != reinterpret_cast<CuStream>(legacy)) return;
+  uintptr_t number = stream_of_library(array, *index);
+  if (number == no_stream) return;
+  index_ = *index, is_set_ = true;
+  before_ = set_stream(index_, stream_of_number(number));
+}
+
 PyRef adopted(PyObject *o) {
   PyRef tensor = tensor_of_cuda_array(o);
   return tensor || PyErr_Occurred() ? std::move(tensor) : tensor_of_dlpack(o);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "bind/dispatch/state.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/tensor.h"
 
 namespace kw {
@@ -26,6 +27,23 @@ PyRef tensor_of_dlpack(PyObject *o);
 /// Returns a tensor object over an array of a GPU, by either interface; null without an exception for other
 /// objects, and null with an exception as above.
 PyRef adopted(PyObject *o);
+
+/// Lets a call run in the stream in which the library of its first array works at present, unless
+/// kw.cuda.stream has chosen one. Of torch alone: the streams of other libraries end, and what a call returns
+/// may be used later than that.
+class LibraryStream {
+ public:
+  LibraryStream() = default;
+  LibraryStream(const LibraryStream &) = delete;
+  ~LibraryStream();
+  /// Looks at an array of another library; at the first one of a call only.
+  void follow(PyObject *array);
+
+ private:
+  bool has_looked_ = false, is_set_ = false;
+  uint32_t index_ = 0;
+  CuStream before_ = nullptr;
+};
 
 /// Returns a result as an array of the library that an argument comes from, torch or CuPy, over the same
 /// memory; the tensor itself for arguments of other libraries. Steals the reference to the tensor. Returns

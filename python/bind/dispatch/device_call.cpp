@@ -68,10 +68,11 @@ bool read_array(const KernelState &k, size_t i, Device device, const CallFrame &
 
 }  // namespace
 
-bool adopt_cuda_arrays(CallFrame &f) {
+bool adopt_cuda_arrays(CallFrame &f, LibraryStream &stream) {
   auto adopt = [&](PyObject *&o) {
     // NumPy's objects, Python's numbers and our tensors are read directly
     if (!o || is_array_like(o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o) || tensor_of(o)) return true;
+    stream.follow(o);
     PyRef tensor = adopted(o);
     if (!tensor) return PyErr_Occurred() == nullptr;
     PyObject *original = std::exchange(o, tensor.get());

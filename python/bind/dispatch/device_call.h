@@ -3,14 +3,15 @@
 #pragma once
 
 #include "bind/dispatch/args.h"
+#include "bind/dispatch/device_array.h"
 #include "bind/dispatch/dispatch.h"
 #include "runtime/launch.h"
 
 namespace kw {
 
-/// Replaces arguments and given outputs that have the CUDA array interface by tensors over their memory.
-/// Returns false with an exception.
-bool adopt_cuda_arrays(CallFrame &f);
+/// Replaces arguments and given outputs that have the CUDA array interface by tensors over their memory; from
+/// the first one on, the thread works in the stream. Returns false with an exception.
+bool adopt_cuda_arrays(CallFrame &f, LibraryStream &stream);
 
 /// Returns the device of the first argument or given output that lies on a GPU; the CPU if none does.
 Device device_of_arguments(const CallFrame &f);

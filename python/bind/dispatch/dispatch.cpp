@@ -11,6 +11,7 @@
 #include "bind/dispatch/log.h"
 #include "bind/dispatch/notes.h"
 #include "bind/dispatch/tensor.h"
+#include "runtime/cuda/device.h"
 #include "runtime/cuda/run.h"
 #include "runtime/launch.h"
 #include "runtime/versions/faults.h"
@@ -224,8 +225,12 @@ PyObject *fast_call(KernelState &k, PyObject *const *args, size_t nargs, PyObjec
 /// threads of Python could work; a kernel for which the host waits is run like a long one.
 PyObject *call_on_device(KernelState &k, Device device, CallFrame &f) {
   DeviceArguments arguments;
-  PlanPin plan;
-  if (!read_device_arguments(k, device, f, arguments) || !(plan = need_plan(k, f))) return nullptr;
+  if (!read_device_arguments(k, device, f, arguments)) return nullptr;
+  PlanPin plan(find_plan(k, f));
+  if (!plan) {
+    cuda_device(device.index).refuse_capture(present_stream(device.index), "cuLibraryLoadData");
+    if (!(plan = need_plan(k, f))) return nullptr;
+  }
   if (f.has_out && !check_out_count(k, *plan->main, f)) return nullptr;
   if (plan->has_inout || f.has_out) {
     if (!check_written(k, *plan, f, arguments)) return nullptr;
@@ -262,7 +267,8 @@ PyObject *call(KernelState &k, PyObject *const *args, size_t nargs, PyObject *kw
   std::vector<std::pair<std::string, PyRef>> held;  // captured arrays: other calls may rebind their names
   if (!k.captured.arrays.empty()) held = k.captured.arrays;
   if (!bind_call(k, args, nargs, kwnames, f)) return nullptr;
-  if (!adopt_cuda_arrays(f)) return note_call(k, f);
+  LibraryStream stream;
+  if (!adopt_cuda_arrays(f, stream)) return note_call(k, f);
   if (Device device = device_of_arguments(f); device.kind != DeviceKind::cpu) {
     PyObject *result = call_on_device(k, device, f);
     return result ? result : note_call(k, f);
