@@ -82,6 +82,8 @@ struct Stmt {
   Loc loc() const;
 };
 
+/// Where a buffer lies. `shared`: one array for all threads of a team, which a rewrite made around its block
+/// loops; a small array of the kernel in `stack` is one too if it stands there.
 enum class Space : uint8_t { param, heap, stack, registers, shared, constant };
 
 struct BufNode {

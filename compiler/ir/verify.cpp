@@ -49,7 +49,7 @@ class Verifier {
   bool loop(const For &n);
   bool nested_ok(const For &n);
   bool cell_ok(const Store &n);
-  bool shared_ok(const Buf &b);
+  bool shared_ok(const Alloc &n);
   void take_selected(const If &n, size_t from);
   bool plan_ok(const For &n);
   bool mark_ok(const Store &n);
@@ -262,12 +262,16 @@ bool Verifier::nested_ok(const For &n) {
 }
 
 /// Checks an array that the threads of a team share: the launch gives it a fixed place.
-bool Verifier::shared_ok(const Buf &b) {
+bool Verifier::shared_ok(const Alloc &n) {
+  const BufNode &b = *n.buf;
+  bool has_team = false;
+  walk(n.body, [&](const For &l, const Stmt &) { has_team = has_team || l.kind == ForKind::block; });
   bool in_block =
       std::any_of(loops_.begin(), loops_.end(), [](const For *l) { return l->kind == ForKind::block; });
-  bool is_fixed = std::all_of(b->extents.begin(), b->extents.end(), [](const Expr &e) { return as_int(e); });
+  bool is_fixed = std::all_of(b.extents.begin(), b.extents.end(), [](const Expr &e) { return as_int(e); });
   return need(!in_block, "an array that a team shares stands in a block loop") &&
-         need(b->rank() && is_fixed, "an array that a team shares has no constant size");
+         need(has_team, "an array that a team shares stands around no block loop") &&
+         need(b.rank() && is_fixed, "an array that a team shares has no constant size");
 }
 
 /// Checks that no thread of a loop stores to a cell that all of them share, except in sums that the loop may
@@ -340,7 +344,7 @@ bool Verifier::head(const Stmt &s) {
       },
       [&](const Alloc &n) {
         if (n.buf->space == Space::registers) cells_[n.buf->sym.get()] = loops_.size();
-        if (n.buf->space == Space::shared && !shared_ok(n.buf)) return false;
+        if (n.buf->space == Space::shared && !shared_ok(n)) return false;
         return declare(n.buf);
       },
       [&](const For &n) { return loop(n); },

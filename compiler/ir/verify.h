@@ -26,6 +26,7 @@ namespace kw {
 /// - grid loops stand in serial loops only, up to three of them directly in one another; block loops in a
 /// grid
 ///   loop and in no other block loop; parallel loops in no grid loop
+/// - an array in the space `shared` has a constant size, stands around block loops and in none
 /// - no Seq is an item of a Seq
 /// - Check sites are in range; results are parameters; depth is at most 1,000
 std::string verify(const Func &f);

@@ -259,7 +259,7 @@ py::object explain_kernel(PyObject *kernel, const py::tuple &args, const py::dic
     PyErr_SetString(PyExc_ValueError, unknown_device(device).c_str());
     return {};
   }
-  bool on_host = target && k->options.debug;  // where calls with arrays on a GPU run then
+  bool on_host = target && k->options.debug;  // debug kernels run on the host
   if (on_host) target.reset();
   std::vector<Wanted> wanted;
   // without arguments: all specializations for the present captured values

@@ -1,6 +1,9 @@
 // Allocation by size and stream.
 #include "runtime/cuda/memory.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "runtime/cuda/device.h"
 #include "runtime/op_error.h"
 #include "support/text.h"
@@ -11,11 +14,13 @@ namespace {
 
 constexpr int release_threshold = 4;  // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 
-/// Returns the size that is allocated for a request, so that requests of about one size share memory: the
-/// driver's own step is 512 bytes; large memory is rounded to 64 KB (chosen).
+/// Returns the size that is allocated for a request, so that requests of about one size share memory, and
+/// what a program with ever new sizes keeps has an end. Chosen: eight sizes up to each power of two, so an
+/// eighth may stay unused. The driver's own step is 512 bytes.
 size_t rounded(size_t bytes) {
-  size_t step = bytes < (size_t{1} << 20) ? 512 : size_t{64} << 10;
-  return std::max(bytes, size_t{1}) + (step - 1) - (std::max(bytes, size_t{1}) + (step - 1)) % step;
+  bytes = std::max(bytes, size_t{1});
+  size_t step = std::max(std::bit_floor(bytes) / 8, size_t{512});
+  return bytes + (step - 1) - (bytes + (step - 1)) % step;
 }
 
 /// Returns "3.2 MB" and the like.

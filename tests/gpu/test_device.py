@@ -346,6 +346,19 @@ def test_freed_memory_is_used_again(device: Device) -> None:
     assert kw.cuda.memory() == begin
 
 
+def test_ever_new_sizes_share_memory(device: Device) -> None:
+    """Eight sizes up to each power of two, in elements of eight bytes here."""
+    sizes = range(5000, 10000, 7)
+    for n in sizes:
+        double(gpu(np.zeros(n)))
+    kw.cuda.synchronize()
+    before = kw.cuda.memory().kept
+    for n in sizes:
+        double(gpu(np.zeros(n + 1)))
+    assert kw.cuda.memory().kept - before < 200_000
+    assert before < 64 * 100_000
+
+
 def test_what_is_known_of_a_device(device: Device) -> None:
     assert kw.cuda.available() and kw.cuda.why() == "" and kw.cuda.device_count() == 2
     assert kw.cuda.device() == kw.cuda.Device(0, "Emulated GPU 0", (9, 0), "sm_90", (13, 0))

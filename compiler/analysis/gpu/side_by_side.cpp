@@ -153,8 +153,8 @@ bool SideBySide::is_greatest_digit(const Expr &e, int64_t times) const {
   const Ref *r = as<Ref>(size ? part->a : whole);
   if (!r || r->sym != iter_) return false;
   int64_t below = size.value_or(1);
-  if (!by) return times <= below;  // the product is at most the iterator
-  int64_t most = std::numeric_limits<int32_t>::max();
+  if (!by) return times <= below;                      // the product is at most the iterator
+  int64_t most = std::numeric_limits<int32_t>::max();  // sums of such products do not wrap
   auto count = as_int(trips_), first = as_int(lo_);
   if (!count || !first || below > most || *by > most / times) return false;
   return *count % (below * *by) == 0 && *first % (below * *by) == 0;

@@ -51,7 +51,8 @@ class SideBySide {
   /// Returns whether a value is the same for the iterations and a multiple of the width.
   bool is_fixed_multiple(const Expr &e) const;
   bool is_greatest_at_last(const Expr &e) const;
-  /// Returns whether k, k // a, k % b or k // a % b, some times, is greatest for the last k and never wraps.
+  /// Returns whether k, k // a, k % b or k // a % b, multiplied by `times`, is greatest for the last k and
+  /// never wraps.
   bool is_greatest_digit(const Expr &e, int64_t times) const;
   const Expr *named(const Expr &e) const;
   /// Returns whether an operation divides by a multiple of the width, perhaps as a shift or a mask.

@@ -192,7 +192,7 @@ bool sums_in_lanes(const For &n) {
 uint32_t operations_on_gpu(const For &n) {
   uint32_t out = 0;
   PointerSet seen;
-  // What decides which elements there are, threads compute once for several iterations.
+  // Threads compute the guard and the places once for a vector.
   GuardedBody parts = vector_body(n);
   walk(parts.inner, [&](const Store &s, const Stmt &) {
     for (const Expr &e : s.index) seen.insert(e.p.get());

@@ -46,7 +46,8 @@ inline bool is_team_array(const BufNode &b) {
 /// The cost of exp and the like, in operations. Chosen: a body with two of them is long.
 inline constexpr uint32_t operations_of_function = 12;
 
-/// Returns the operations of an iteration, without those of subscripts.
+/// Returns the operations of the values that an iteration stores or tests, without those of subscripts, of
+/// the guard of a block loop, and of names that no value mentions.
 uint32_t operations_on_gpu(const For &n);
 
 /// Returns whether a thread can execute several iterations of a loop in source order so that it loads ahead:

@@ -23,8 +23,7 @@ struct NvrtcResult {
   std::string log;
 };
 
-/// Definitions for a compilation, and for those after it while the kernels spill: the threads of a
-/// multiprocessor that have registers at once (prelude.cpp). Some of 465 kernels need the last one.
+/// Values of KW_RESIDENT (prelude.cpp) to compile with one after the other, until no kernel spills.
 inline constexpr std::array<std::string_view, 3> nvrtc_attempts{"-DKW_RESIDENT=1536", "-DKW_RESIDENT=1280",
                                                                 "-DKW_RESIDENT=1"};
 

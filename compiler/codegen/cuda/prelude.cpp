@@ -20,16 +20,17 @@ typedef float f32;
 typedef double f64;
 // A multiprocessor has 65,536 registers, for so many threads at least: 40 each for 1,536. With a 1, ptxas
 // takes as many as it likes (72 for softmax on sm_100, NVRTC 13.0); without a number it may rather spill.
+// Blocks of fewer threads are bounded by the number of blocks.
 #ifndef KW_RESIDENT
 #define KW_RESIDENT 1536
 #endif
-#if KW_RESIDENT == 1536
+#if KW_RESIDENT >= 1536
 #define KW_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 #else
 #define KW_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, 1)
 #endif
-#define KW_BLOCKS(threads) ((threads) < 128 || (threads) > KW_RESIDENT ? 1 : KW_RESIDENT / (threads))
-#define KW_TEAM_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, KW_BLOCKS(threads))
+#define KW_LEAST(threads) ((threads) < 128 || (threads) > KW_RESIDENT ? 1 : KW_RESIDENT / (threads))
+#define KW_TEAM_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, KW_LEAST(threads))
 #define KW_FUNCTION static __device__ inline
 #define KW_CONSTANT static __device__ const
 #define kw_block(d) ((i64)blockIdx.d)

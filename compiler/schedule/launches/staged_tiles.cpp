@@ -92,8 +92,8 @@ class TileShape {
 
   /// Returns the elements from a row to the next one.
   int64_t pitch() const { return side + 1; }
-  /// Returns the row of element k: those of a line come first, then those of the rows below it, and then the
-  /// lines beside these.
+  /// Returns the row of element k. The elements go along a line, then through the rows of a warp and further
+  /// rows, and then to the next line of each row.
   Expr row(const Sym &k) const {
     if (rows_apart_ == 1) return digit(k, line_, side);
     int64_t rows = rows_of_warp * rows_apart_;
@@ -111,8 +111,8 @@ class TileShape {
   /// Chosen: each of 256 threads copies four vectors of a tile of f32, eight of f64 and f16; tiles of 32
   /// still have a line of f32 in each row.
   static constexpr int64_t most_side = 128, least_side = 32;
-  /// A line of the caches, and a bank (CUDA C++ Programming Guide, 5.3.2). The rows have as many lines as
-  /// eight threads with 16 bytes each leave to a warp.
+  /// A line of the caches, and a bank (CUDA C++ Programming Guide, 5.3.2). The 32 vectors of a warp, of 16
+  /// bytes, are four lines.
   static constexpr int64_t line_bytes = 128, bank_bytes = 4, rows_of_warp = 4;
 
   /// Returns k // size % count.

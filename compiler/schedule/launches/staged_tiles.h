@@ -1,6 +1,7 @@
-// Rewrites two loops as tiles of 64 × 64, or 128 × 128 of elements below four bytes, for a GPU. What the
-// inner loop would read with a stride is first copied to memory that the threads of a block share, along the
-// outer loop.
+// Rewrites two loops as tiles of 64 × 64 for a GPU; 128 × 128 of elements below four bytes, 32 × 32 of
+// several arrays. What the inner loop would read with a stride is copied to memory that a block shares, along
+// the outer loop. `row` and `column` number the elements so that no bank serves two threads at once
+// (TileShape).
 //     for i: for j: y[i, j] = x[j, i]   →   for i0 in grid: for j0 in grid:
 //         for k in block: tile[row(k), column(k)] = x[64 * j0 + row(k), 64 * i0 + column(k)]
 //         for k in block: y[64 * i0 + row(k), 64 * j0 + column(k)] = tile[column(k), row(k)]
@@ -17,7 +18,7 @@ namespace kw {
 /// inner one, and the rest the same in a tile. Nothing is stored to them.
 std::vector<Buf> stageable_buffers(const For &outer, const For &inner);
 
-/// Returns the tiles, each in a block of its own. Those of several buffers are smaller if they have to.
+/// Returns the tiles, each in a block of its own.
 Stmt staged_tiles(const For &outer, const For &inner, const std::vector<Buf> &buffers, const Loc &loc);
 
 /// Returns whether a block has room for the smallest tiles of the buffers.

@@ -328,6 +328,8 @@ TEST(Verify, an_array_of_a_team_has_a_constant_size_and_stands_outside_of_its_lo
   EXPECT_EQ(found("i64, (4,)"), "");
   EXPECT_EQ(found("i64, (4,)", true), "malformed IR: an array that a team shares stands in a block loop");
   EXPECT_EQ(found("i64, (m,)"), "malformed IR: an array that a team shares has no constant size");
+  EXPECT_EQ(error_of("for i in grid(0, n, 1):\n  t = alloc(i64, (4,), 'shared')\n  t[i % 4] = i"),
+            "malformed IR: an array that a team shares stands around no block loop");
 }
 
 TEST(Verify, atomic_operations_accumulate_in_a_grid_loop) {

@@ -18,6 +18,7 @@ bool is_pipeline(std::string_view lines, std::string_view head = "for j in seria
       "    c = alloc(f32, (), 'registers')\n    c[()] = f32(0.0)\n";
   text += cat("    ", head, "\n");
   for (const std::string &line : split_text(lines, '\n')) text += cat("      ", line, "\n");
+  text += "    for last in block(0, 1, 1, threads=32):\n      b[i, 1] = part[last]\n";
   Func f = unit::ir(text + "  return a, b\n");
   bool found = false;
   walk(f.body, [&](const For &n, const Stmt &) {
