@@ -54,7 +54,9 @@ tests() {
     files=tests/gpu/test_$1.py
     [ "$1" != schedules ] || files="tests/gpu/test_columns.py tests/gpu/test_rows.py tests/gpu/test_cached_rows.py
         tests/gpu/test_scans.py tests/gpu/test_chains.py tests/gpu/test_fills.py tests/gpu/test_selections.py
-        tests/gpu/test_linear.py tests/gpu/test_team_vectors.py"
+        tests/gpu/test_linear.py tests/gpu/test_team_vectors.py tests/gpu/test_layouts.py tests/gpu/test_masked.py
+        tests/gpu/test_several_iterations.py tests/gpu/test_lazy_loads.py"
+    [ "$1" != device ] || files="$files tests/gpu/test_fault_log.py"
     # shellcheck disable=SC2086  # several files
     stage "$1" "$2" "$python" -m pytest -q -p no:cacheprovider --maxfail=20 ${tiny:+-k "$3"} $files
 }
@@ -72,8 +74,12 @@ export PYTHONPATH="$build:${PYTHONPATH:-}:$kit/python" KW_CACHE_DIR="${KW_CACHE_
 export KW_TEST_DEVICE="${KW_TEST_DEVICE:-cuda}"
 stage machine 30 "$self" "$out" describe
 tests prelude 60 kw_min
-tests emulated 120 softmax
+tests emulated 160 softmax
 stage gallery 100 "$python" bench/gpu/device.py ${tiny:+--tiny copy softmax}
+compared=${tiny:+add}
+: "${compared:=add sum_all sum_rows sum_columns argmax_rows softmax layernorm transpose stencil_2d cumsum_rows gather}"
+# shellcheck disable=SC2086  # several names
+stage peers 90 "$python" bench/gpu/device.py --peers ${tiny:+--tiny} $compared
 stage launches 20 "$python" bench/gpu/calls.py --device ${tiny:+--tiny}
 tests teams 30 a_long_row
 tests sums 30 dot
@@ -83,8 +89,4 @@ tests vectors 30 add
 tests atomics 30 least
 tests operators 30 softmax
 tests device 30 wait
-compared=${tiny:+add}
-: "${compared:=add sum_all sum_rows sum_columns argmax_rows softmax layernorm transpose stencil_2d cumsum_rows gather}"
-# shellcheck disable=SC2086  # several names
-stage peers 90 "$python" bench/gpu/device.py --peers ${tiny:+--tiny} $compared
 exit $failed

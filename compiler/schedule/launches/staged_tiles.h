@@ -1,7 +1,5 @@
-// Rewrites two loops as tiles of 64 × 64 for a GPU; 128 × 128 of elements below four bytes, 32 × 32 of
-// several arrays. What the inner loop would read with a stride is copied to memory that a block shares, along
-// the outer loop. `row` and `column` number the elements so that no bank serves two threads at once
-// (TileShape).
+// Rewrites two loops as tiles of 32 × 32 to 128 × 128 for a GPU. What the inner loop would read with a stride
+// is copied to memory that a block shares; `row` and `column` number elements without conflicts of banks.
 //     for i: for j: y[i, j] = x[j, i]   →   for i0 in grid: for j0 in grid:
 //         for k in block: tile[row(k), column(k)] = x[64 * j0 + row(k), 64 * i0 + column(k)]
 //         for k in block: y[64 * i0 + row(k), 64 * j0 + column(k)] = tile[column(k), row(k)]
