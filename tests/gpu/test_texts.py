@@ -57,7 +57,7 @@ def test_nvrtc_accepts_the_text(n: int, case: corpus.Case) -> None:
         kernels = {fp: kw.kernel(fp=fp)(case.fn) for fp in MODES}
     for device, fp in compiled_for(n):
         made = nvrtc.compile_text(kernels[fp].cuda(*arguments, device=device), device)
-        assert made.code == 0, f"seed {SEED}: {device}, {fp}\n{made.log}"
+        assert made.code == 0 and "C75" not in made.log, f"seed {SEED}: {device}, {fp}\n{made.log}"
         assert made.is_elf
 
 

@@ -56,14 +56,14 @@ GPU = [
     ),
     Fault(
         "last_of_equal_ones",
-        "compiler/codegen/cuda/team.cpp",
+        "compiler/codegen/cuda/team_functions.cpp",
         "takes_last ? number < its_number : its_number < number",
         "takes_last ? its_number < number : number < its_number",
         "which of two equal elements a selection by a warp takes",
     ),
     Fault(
         "pairs_of_blocks",
-        "compiler/codegen/cuda/team.cpp",
+        "compiler/codegen/cuda/team_functions.cpp",
         "(block ^ (block + 1)) >> 1",
         "block",
         "the order of sums of more than two blocks of 4,096 terms",

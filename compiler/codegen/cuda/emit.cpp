@@ -9,6 +9,7 @@
 #include "codegen/cuda/barriers.h"
 #include "codegen/cuda/expressions.h"
 #include "codegen/cuda/statements.h"
+#include "codegen/cuda/team_functions.h"
 #include "codegen/cuda/vectors.h"
 #include "ir/build.h"
 #include "ir/limits.h"

@@ -35,9 +35,4 @@ std::string_view cuda_slots();
 /// Emits a loop whose iterations the threads of a team share, and combines what they reduce.
 void emit_block_loop(const For &n, const CudaTeam &team, CudaStatements &out);
 
-/// Returns the functions that combine the values of the threads of a warp, in terms of the prelude, and those
-/// for the warps of a block.
-std::string_view cuda_team_functions();
-std::string_view cuda_block_functions();
-
 }  // namespace kw
