@@ -249,3 +249,28 @@ def test_cuda_sources_are_compiled_for_the_present_device(source: str, cuda_sour
     scale = ops.Custom(f"{cuda_source}:Scale", first, first, "aot")
     with pytest.raises(RuntimeError, match=r"GPU AOT kernel\(.*scale\.cu\)'s function\(Scale\) is \d+\."):
         scale(Tensor(X))
+
+
+def test_where_nvcc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDACXX, CUDA_HOME, PATH, and the wheel nvidia-cuda-nvcc, in this order."""
+    from kernelwright.mindspore.ops import compilers
+
+    places = [tmp_path / "wanted", tmp_path / "home/bin/nvcc", tmp_path / "path/nvcc",
+              tmp_path / "site/nvidia/cu13/bin/nvcc"]  # fmt: skip
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("#!/bin/sh\n")
+        place.chmod(0o755)
+    monkeypatch.setenv("CUDACXX", str(places[0]))
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "site")])
+    for place in places:
+        assert compilers._nvcc("add.cu") == str(place)
+        place.unlink()
+    with pytest.raises(RuntimeError) as caught:
+        compilers._nvcc("add.cu")
+    assert str(caught.value) == (
+        "Compilation error in compiling add.cu: nvcc was not found: set CUDACXX or CUDA_HOME, put it on PATH,"
+        " or pip install nvidia-cuda-nvcc"
+    )

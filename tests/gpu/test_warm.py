@@ -233,3 +233,18 @@ def test_the_cpu_is_a_device_of_warmup(run: Any) -> None:
     assert {line.split()[1] for line in said[:-1]} == {said[0].split()[1], "sm_80", "sm_90"}
     assert not said[0].split()[1].startswith("sm_") and ", 0 in the cache, 0 not made; " in said[-1]
     assert run(*asked, "--target", "host", KW_LIBCUDA=NOWHERE).splitlines()[-1].startswith("0 compiled, ")
+
+
+@pytest.mark.parametrize("damage", ["emptied", "cut", "flipped"])
+def test_damaged_entries_are_made_again(damage: str, run: Any, tmp_path: Path) -> None:
+    """Artifacts and machine code; the checksum of an entry tells."""
+    expected = run("program.py").splitlines()[0]
+    entries = [f for f in (tmp_path / "cache").rglob("*") if f.is_file() and f.stat().st_size > 200]
+    assert len(entries) >= 4
+    for entry in entries:
+        whole = entry.read_bytes()
+        middle = len(whole) // 2
+        flipped = whole[:middle] + bytes([whole[middle] ^ 16]) + whole[middle + 1 :]
+        entry.write_bytes({"emptied": b"", "cut": whole[:-7], "flipped": flipped}[damage])
+    assert run("program.py").splitlines() == [expected, "1 1"]
+    assert run("program.py", KW_NVRTC=NOWHERE, KW_FROZEN="1").splitlines() == [expected, "0 0"]
