@@ -2,14 +2,16 @@
 
 `python bench/gpu/compiled.py [KERNEL ...] [--device sm_80,sm_90,sm_100]` prints a table for each device.
 Each table is made by a process of its own with an empty cache. NVRTC is open before the first kernel of the
-table, so "ms" is our compilation and NVRTC's. "least us" is what the largest case takes on an H100 at best:
-its bytes, each once, at the rate that one was seen to copy, or its operations at one for each lane and cycle,
-whichever is more; "-" where they cannot be counted.
+table, so "ms" is our compilation and NVRTC's; "again" is what a new kernel of the same text takes that finds
+all in the cache on disk. "least us" is what the largest case takes on an H100 at best: its bytes, each once,
+at the rate that one was seen to copy, or its operations at one for each lane and cycle, whichever is more;
+"-" where they cannot be counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import statistics
 import subprocess
@@ -39,10 +41,17 @@ def least_time(case: Any) -> float:
 
 def row(case: Any, device: str) -> tuple[float, str]:
     """Milliseconds of the compilation, and the line of the table."""
+    import kernelwright as kw
+
     arguments = case.arguments(next(iter(case.sizes)))
     start = time.perf_counter()
     case.kernel.warmup(*arguments, device=device)
     milliseconds = 1e3 * (time.perf_counter() - start)
+    start = time.perf_counter()
+    found = kw.kernel(case.kernel.__wrapped__).warmup(*arguments, device=device)
+    again = 1e3 * (time.perf_counter() - start)
+    if not all(version.was_cached for version in found):
+        again = math.nan
     launches = case.kernel.explain(*arguments, device=device).versions[-1].launches
     seconds = least_time(case)
     least = f"{1e6 * seconds:9.1f}" if seconds else "        -"
@@ -50,7 +59,7 @@ def row(case: Any, device: str) -> tuple[float, str]:
     registers = max(launch.registers or 0 for launch in launches)
     spilled = sum(launch.spilled or 0 for launch in launches)
     line = (
-        f"  {case.name:22} {milliseconds:8.1f} {len(launches):9} {threads[:18]:>20} "
+        f"  {case.name:22} {milliseconds:8.1f} {again:6.1f} {len(launches):9} {threads[:18]:>20} "
         f"{registers:10} {spilled:8} {least}"
     )
     return milliseconds, line
@@ -69,7 +78,8 @@ def compile_all(names: list[str], device: str) -> None:
     print(
         f"\n{device}: {1e3 * (time.perf_counter() - start):.0f} ms for the first kernel, NVRTC opened with it"
     )
-    heads = f"{'ms':>8} {'launches':>9} {'threads':>20} {'registers':>10} {'spilled':>8} {'least us':>9}"
+    times = f"{'ms':>8} {'again':>6}"
+    heads = f"{times} {'launches':>9} {'threads':>20} {'registers':>10} {'spilled':>8} {'least us':>9}"
     print(f"  {'':22} {heads}")
     rows = [row(CASES[name], device) for name in (names or CASES)]
     print("\n".join(line for _, line in rows))

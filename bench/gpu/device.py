@@ -1,19 +1,23 @@
 """The kernels of the gallery on a GPU, beside the rate of a copy, and what a call costs.
 
 `python bench/gpu/device.py [KERNEL ...] [--size DRAM] [--peers] [--tiny]` first measures a copy of 256 MB,
-the rate of reading it and that of f32 arithmetic. Then it runs each kernel on inputs that are new to the
-caches: it takes turns with as many copies of the arguments as 256 MB hold. "GB/s" counts the bytes of
-arguments and results once; "of copy" is that rate beside the copy's. Times are medians of rounds that end
-with a wait for the device. With --peers, more columns have microseconds of other libraries on the same
-arrays, where they are installed and their result is right (peers.py).
+the rate of reading it and that of f32 arithmetic. Then it runs each kernel, in a process of its own, on
+inputs that are new to the caches: it takes turns with as many copies of the arguments as 256 MB hold. Results
+are compared with NumPy's; their memory held NaN, or -1, before. "GB/s" counts the bytes of arguments and
+results once; "of copy" is that rate beside the copy's. Times are medians of rounds that end with a wait for
+the device; "+-" is how far a second series of rounds is from the first. With --peers, more columns have
+microseconds of other libraries on the same arrays, where they are installed and their result is right
+(peers.py).
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import math
 import statistics
+import subprocess
 import sys
 import time
 import warnings
@@ -32,6 +36,14 @@ from families import CASES
 from peers import Peer, installed
 
 ROTATED = 256 << 20  # bytes; five times the second-level cache of an H100
+# besides the sizes of the gallery, which a CPU runs too: many long rows, and few longer ones
+LARGE = {
+    "softmax": [(16384, 4096), (512, 131072)],
+    "layernorm": [(16384, 4096)],
+    "sum_rows": [(16384, 4096), (512, 131072)],
+    "cumsum_rows": [(16384, 4096)],
+}
+FAST = {"sum_columns", "cumsum_rows"}  # also with sums in any order: in source order, few threads add
 
 
 @kw.kernel
@@ -133,14 +145,37 @@ def time_of_peer(
         return "failed"
 
 
-def row(case: Case, options: argparse.Namespace, copy_rate: float, peers: list[Peer]) -> str:
+def variants(case: Case, options: argparse.Namespace) -> list[tuple[str, str, Case]]:
+    """(name, size, case) of each row of a kernel."""
     size = options.size if options.size in case.sizes else list(case.sizes)[-1]
+    out = [(case.name, size, case)]
+    if options.size == "DRAM":
+        for shape in LARGE.get(case.name, []):
+            label = "x".join(map(str, shape))
+            out.append((case.name, label, dataclasses.replace(case, sizes={label: shape})))
+    if case.name in FAST:
+        fast = dataclasses.replace(case, kernel=kw.kernel(fp="fast")(case.kernel.__wrapped__))
+        out.append((f"{case.name}, fast", size, fast))
+    return out
+
+
+def poison(results: tuple[Any, ...]) -> None:
+    """Fills memory of the sizes of results, which they are given next, with values that are none of them."""
+    for r in map(np.asarray, results):
+        kw.Tensor(np.full(r.shape, np.nan if r.dtype.kind == "f" else -1).astype(r.dtype), device="cuda")
+
+
+def row(
+    name: str, size: str, case: Case, options: argparse.Namespace, copy_rate: float, peers: list[Peer]
+) -> str:
     given = case.arguments(size)
     kept = [a.copy() if isinstance(a, np.ndarray) else a for a in given]  # some are written
     with np.errstate(all="ignore"):
         wanted = case.reference(*kept)
     wanted = wanted if isinstance(wanted, tuple) else (np.asarray(wanted),)
-    found = case.kernel(*move(given))
+    on_device = move(given)
+    poison(wanted)
+    found = case.kernel(*on_device)
     results = found if isinstance(found, tuple) else (found,)
     wrong = difference(
         case, tuple(np.asarray(r.numpy() if isinstance(r, kw.Tensor) else r) for r in results), wanted
@@ -148,12 +183,37 @@ def row(case: Case, options: argparse.Namespace, copy_rate: float, peers: list[P
     moved = size_of(given) + size_of(results)
     copies = 1 if options.tiny else max(2, min(64, ROTATED // max(moved, 1)))
     arguments = [move(given) for _ in range(copies)]
-    taken = seconds(in_turns(case.kernel, arguments), options.rounds, options.least)
+    taken, again = (seconds(in_turns(case.kernel, arguments), options.rounds, options.least) for _ in "ab")
     rate = moved / taken
     others = [time_of_peer(peer, case, arguments, wanted, options) for peer in peers]
     share = f"{rate / copy_rate:8.2f}" if case.limit else "       -"
-    figures = [f"{1e6 * taken:10.1f} {1e-9 * rate:9.1f} {share}", *(f"{other:>9}" for other in others)]
-    return f"  {case.name:20} {size:>8} {' '.join(figures)}  {wrong or 'right'}"
+    spread = f"{100 * abs(again - taken) / taken:4.0f}%"
+    figures = [f"{1e6 * taken:10.1f} {spread} {1e-9 * rate:9.1f} {share}", *(f"{o:>9}" for o in others)]
+    return f"  {name:20} {size:>10} {' '.join(figures)}  {wrong or 'right'}"
+
+
+def rows(names: list[str], options: argparse.Namespace, copy_rate: float) -> int:
+    """Prints the rows of kernels. Returns how many of them failed."""
+    peers = installed() if options.peers else []
+    failed = 0
+    for name, size, case in [v for n in names for v in variants(CASES[n], options)]:
+        try:
+            line = row(name, size, case, options, copy_rate, peers)
+        except Exception as error:
+            line = f"  {name:20} failed: {type(error).__name__}: {str(error).splitlines()[0]}"
+        failed += not line.endswith("  right")
+        print(line, flush=True)
+    return failed
+
+
+def rows_apart(names: list[str], options: argparse.Namespace, copy_rate: float) -> int:
+    """The same with a process for each kernel: none finds what another one has left in memory or caches."""
+    given = ["--size", options.size, *(["--peers"] if options.peers else [])]
+    failed = 0
+    for name in names:
+        command = [sys.executable, __file__, name, "--of-copy", str(copy_rate), *given]
+        failed += subprocess.run(command, check=False).returncode != 0
+    return failed
 
 
 def ceilings(source: kw.Tensor, options: argparse.Namespace) -> float:
@@ -191,14 +251,20 @@ def main() -> None:
     parser.add_argument("kernels", nargs="*")
     parser.add_argument("--size", default="DRAM")
     parser.add_argument("--peers", action="store_true", help="PyTorch, CuPy, JAX and Numba besides")
-    parser.add_argument("--tiny", action="store_true", help="to see that it runs: small sizes, one round")
+    parser.add_argument(
+        "--tiny", action="store_true", help="to see that it runs: small sizes, one round, one process"
+    )
+    parser.add_argument("--of-copy", type=float, help=argparse.SUPPRESS)  # the rate of a copy: rows alone
     options = parser.parse_args()
     options.rounds, options.least = (1, 0.0) if options.tiny else (7, 0.01)
     if options.tiny:
         options.size = "small"
+    names = options.kernels or list(CASES)
     if why := kw.cuda.why():
         sys.exit(f"bench/gpu/device.py: {why}")
     warnings.simplefilter("ignore")
+    if options.of_copy:
+        sys.exit(1 if rows(names, options, options.of_copy) else 0)
     device = kw.cuda.device()
     source = kw.Tensor(np.ones(1024 if options.tiny else ROTATED // 4, np.float32), device="cuda")
     print(f"{device.name}, {device.arch}, with {size_of([source]) >> 20} MB")
@@ -206,16 +272,9 @@ def main() -> None:
     if not options.peers:
         costs_of_calls(options)
     peers = installed() if options.peers else []
-    heads = [f"{'us':>10} {'GB/s':>9} {'of copy':>8}", *(f"{peer.name:>9}" for peer in peers)]
-    print(f"  {'':20} {'size':>8} {' '.join(heads)}", flush=True)
-    failed = 0
-    for name in options.kernels or CASES:
-        try:
-            line = row(CASES[name], options, rate, peers)
-        except Exception as error:
-            line = f"  {name:20} failed: {type(error).__name__}: {str(error).splitlines()[0]}"
-        failed += not line.endswith("  right")
-        print(line, flush=True)
+    heads = [f"{'us':>10} {'+-':>5} {'GB/s':>9} {'of copy':>8}", *(f"{peer.name:>9}" for peer in peers)]
+    print(f"  {'':20} {'size':>10} {' '.join(heads)}", flush=True)
+    failed = (rows if options.tiny else rows_apart)(names, options, rate)
     sys.exit(f"{failed} kernels failed, or their results are wrong" if failed else 0)
 
 

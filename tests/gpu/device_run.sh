@@ -75,7 +75,7 @@ export KW_TEST_DEVICE="${KW_TEST_DEVICE:-cuda}"
 stage machine 30 "$self" "$out" describe
 tests prelude 60 kw_min
 tests emulated 160 softmax
-stage gallery 100 "$python" bench/gpu/device.py ${tiny:+--tiny copy softmax}
+stage gallery 160 "$python" bench/gpu/device.py ${tiny:+--tiny copy softmax}
 compared=${tiny:+add}
 : "${compared:=add sum_all sum_rows sum_columns argmax_rows softmax layernorm transpose stencil_2d cumsum_rows gather}"
 # shellcheck disable=SC2086  # several names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stand_ins
 from device import Device
 
 import kernelwright as kw
@@ -63,11 +65,33 @@ def test_names_of_functions_that_are_called() -> None:
     assert "sign" in module.asked  # of np_erf
 
 
-def test_columns_of_right_results_only(device: Device, capsys: pytest.CaptureFixture[str]) -> None:
+def bench_of_the_device() -> Any:
     spec = importlib.util.spec_from_file_location("bench_gpu_device", BENCH / "gpu" / "device.py")
     assert spec and spec.loader
-    bench = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_kernel_has_a_process(
+    device: Device, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (stand_ins.environment() if device.is_emulated else {}).items():
+        monkeypatch.setenv(name, value)
+    bench, options = bench_of_the_device(), argparse.Namespace(size="small", peers=False)
+    assert bench.rows_apart(["copy", "gather"], options, 1e9) == 0
+    assert re.findall(r"^  (\w+) +small .*  right$", capfd.readouterr().out, re.M) == ["copy", "gather"]
+
+
+def test_rows_of_a_kernel() -> None:
+    bench, options = bench_of_the_device(), argparse.Namespace(size="DRAM")
+    found = [(name, size) for name, size, _ in bench.variants(CASES["cumsum_rows"], options)]
+    assert found == [("cumsum_rows", "DRAM"), ("cumsum_rows", "16384x4096"), ("cumsum_rows, fast", "DRAM")]
+    assert set(bench.LARGE) | bench.FAST <= set(CASES)
+
+
+def test_columns_of_right_results_only(device: Device, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = bench_of_the_device()
     case, options = CASES["sum_rows"], argparse.Namespace(rounds=1, least=0.0)
     given = case.arguments("small")
     wanted = results_of(case.reference(*given))
