@@ -15,7 +15,7 @@ namespace kw {
 namespace {
 
 /// Threads of a block. Chosen: eight and four warps; a multiprocessor holds 2,048 threads in 32 blocks or
-/// fewer.
+/// fewer. Where threads go on for different times, a block ends with its last one: it has four warps.
 constexpr int64_t threads_of_line = 256, threads_of_row = 128;
 /// Threads of a block whose threads each execute a loop. Chosen: a warp, so that 4,096 columns have work for
 /// as many multiprocessors as there are; each of them holds 32 blocks.
@@ -29,10 +29,12 @@ constexpr int64_t iterations_of_thread = 4;
 /// Returns the threads of a block.
 int64_t threads_of_block(const LoopNest &nest, const std::vector<Sym> &loops) {
   if (loops.size() > 1) return threads_of_row;
-  bool has_long_loop = false;
-  walk(nest.nest().loops[*find_loop(nest.nest(), loops[0])].loop->body,
-       [&](const For &n, const Stmt &) { has_long_loop |= !is_surely_small(n); });
-  return has_long_loop ? threads_of_column : threads_of_line;
+  bool has_long_loop = false, has_while = false;
+  walk(
+      nest.nest().loops[*find_loop(nest.nest(), loops[0])].loop->body,
+      [&](const For &n, const Stmt &) { has_long_loop |= !is_surely_small(n); },
+      [&](const While &, const Stmt &) { has_while = true; });
+  return has_long_loop ? threads_of_column : has_while ? threads_of_row : threads_of_line;
 }
 
 /// Returns whether two reads are of one buffer, at places that differ by a number of iterations of the loop

@@ -49,6 +49,11 @@ TEST(MapGrids, a_nest_is_one_launch) {
             "j/256x4u4");
 }
 
+TEST(MapGrids, blocks_are_smaller_where_threads_go_on_for_different_times) {
+  EXPECT_EQ(launched("for i in range(v.shape[0]):\n  x = v[i]\n  while x > 1:\n    x = x * 0.5\n  v[i] = x"),
+            "i/128");
+}
+
 TEST(MapGrids, threads_go_down_columns_side_by_side) {
   // of which a team copies tiles ahead of them
   EXPECT_EQ(
