@@ -26,8 +26,6 @@ struct DeviceCode {
   virtual ~DeviceCode() = default;
   /// Returns whether no call will compile or load a part of it any more.
   virtual bool is_whole() const = 0;
-  /// Returns whether a call has as many launches as loops of the host have iterations.
-  virtual bool has_loops() const = 0;
 };
 
 /// An artifact, which the kernel owns, and its code. Several threads may call `run` at once.

@@ -76,8 +76,6 @@ class Explainer {
       for (Finding &finding : describe_missed(safe_, schedule_, input)) add(std::move(finding));
     } else {
       for (Finding &finding : describe_missed_launches(safe_, schedule_, input)) add(std::move(finding));
-      Func lowered = run_passes(backend.lowering, schedule_.func, input.target);
-      for (Finding &finding : describe_float64(lowered, input)) add(std::move(finding));
     }
     out_.schedule = texts_of(schedule_.steps);
     // Checks, conditions and buffers are those of the function that runs.

@@ -2,6 +2,7 @@
 #include "driver/missed_launches.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/nest/access_stride.h"
 #include "ir/accumulation.h"
@@ -62,6 +63,26 @@ bool computes_in_float64(const Expr &e, const Target &target) {
   return found;
 }
 
+/// Reports each line that computes in float64, if the GPU has few units for that.
+void add_float64(const Func &safe, const CompileInput &input, std::vector<Finding> &out) {
+  uint32_t factor = input.target.gpu().f32_per_f64;
+  if (factor <= usual_f32_per_f64) return;
+  std::unordered_set<std::string> told;
+  auto note = [&](const Expr &e) {
+    if (!computes_in_float64(e, input.target) || !e.loc().known()) return;
+    if (!told.insert(line_mark(input.sources, e.loc())).second) return;
+    out.push_back(
+        {"missed", e.loc(), "float64", -1, "not done",
+         cat(e.dtype() == DType::f64 ? "it" : "a function of float32", " computes in float64, in which ",
+             input.target.arch, " is ", factor, " times slower than in float32")});
+  };
+  for_each_evaluated(safe.body, [&](const Expr &root) {
+    walk(
+        root, [&](const Binary &, const Expr &e) { note(e); }, [&](const Unary &, const Expr &e) { note(e); },
+        [&](const Call &, const Expr &e) { note(e); });
+  });
+}
+
 }  // namespace
 
 std::vector<Finding> describe_missed_launches(const Func &safe, const Schedule &schedule,
@@ -96,29 +117,7 @@ std::vector<Finding> describe_missed_launches(const Func &safe, const Schedule &
       out.push_back({"missed", s.loc(), "matrix product", -1, "not done",
                      "it runs as any other sum, without tiles in shared memory and without matrix units"});
   });
-  return out;
-}
-
-std::vector<Finding> describe_float64(const Func &lowered, const CompileInput &input) {
-  uint32_t factor = input.target.gpu().f32_per_f64;
-  std::vector<Finding> out;
-  if (factor <= usual_f32_per_f64) return out;
-  auto note = [&](const Expr &e) {
-    if (!computes_in_float64(e, input.target) || !e.loc().known()) return;
-    std::string line = line_mark(input.sources, e.loc());
-    bool is_told = std::any_of(out.begin(), out.end(),
-                               [&](const Finding &f) { return line_mark(input.sources, f.loc) == line; });
-    if (is_told) return;
-    out.push_back(
-        {"missed", e.loc(), "float64", -1, "not done",
-         cat(e.dtype() == DType::f64 ? "it" : "a function of float32", " computes in float64, in which ",
-             input.target.arch, " is ", factor, " times slower than in float32")});
-  };
-  for_each_evaluated(lowered.body, [&](const Expr &root) {
-    walk(
-        root, [&](const Binary &, const Expr &e) { note(e); }, [&](const Unary &, const Expr &e) { note(e); },
-        [&](const Call &, const Expr &e) { note(e); });
-  });
+  add_float64(safe, input, out);
   return out;
 }
 

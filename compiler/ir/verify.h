@@ -23,9 +23,8 @@ namespace kw {
 ///   changes the element either
 /// - no parallel, grid or block loop stores to a register buffer that was made outside it, except in a sum
 ///   that threads may share: in the order `lanes`, or of a grid or block loop that its mark names
-/// - grid loops stand in serial loops only, up to three of them directly in one another; block loops in a
-/// grid
-///   loop and in no other block loop; parallel loops in no grid loop
+/// - grid loops stand in serial loops only, up to three of them directly in one another; block loops in
+///   a grid loop and in no other block loop; parallel loops in no grid loop
 /// - an array in the space `shared` has a constant size, stands around block loops and in none
 /// - no Seq is an item of a Seq
 /// - Check sites are in range; results are parameters; depth is at most 1,000

@@ -45,10 +45,7 @@ CuKernel load(const CudaDriver &driver, const Cubin &code, const std::string &na
 
 }  // namespace
 
-CudaProgram::CudaProgram(const Artifact &artifact)
-    : reads_device_(artifact.launches.reads_device),
-      has_loops_(artifact.launches.has_loops),
-      kernels_(artifact.launches.kernels.size()) {
+CudaProgram::CudaProgram(const Artifact &artifact) : kernels_(artifact.launches.kernels.size()) {
   missing_ = kernels_.size();
   load_side(artifact, 0);
 }

@@ -21,10 +21,7 @@ class CudaProgram : public DeviceCode {
   /// Finds or compiles machine code and loads it. Throws ResolvedError.
   explicit CudaProgram(const Artifact &artifact);
 
-  /// Returns whether its launch program reads what kernels have computed.
-  bool reads_device() const { return reads_device_; }
   bool is_whole() const override { return missing_.load(std::memory_order_acquire) == 0; }
-  bool has_loops() const override { return has_loops_; }
 
   /// Returns the function of a kernel of this artifact on a device, whose context is current; loads it first
   /// if need be, for which `stream` must not be captured. Throws ResolvedError.
@@ -38,7 +35,6 @@ class CudaProgram : public DeviceCode {
   };
   void load_side(const Artifact &artifact, uint32_t side) const;
 
-  bool reads_device_ = false, has_loops_ = false;
   mutable std::mutex mutex_;
   mutable std::vector<CuKernel> kernels_;                ///< guarded by the mutex; null if not loaded
   mutable std::vector<std::unique_ptr<OnDevice>> made_;  ///< guarded by the mutex

@@ -174,8 +174,7 @@ class StreamQueue : public LaunchQueue {
 }  // namespace
 
 bool waits_for_host(const LoadedKernel &kernel) {
-  if (!kernel.device_code() || debug_options().wait) return true;
-  return static_cast<const CudaProgram *>(kernel.device_code())->reads_device();
+  return !kernel.device_code() || debug_options().wait || kernel.artifact().launches.reads_device;
 }
 
 DeviceStream stream_of_thread(Device device) { return {present_stream(device.index), number_of_thread()}; }

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from device import Device
+from test_device import double, gpu
 
 import kernelwright as kw
 
@@ -35,14 +36,6 @@ def waiting_gather(a, i):
 
 
 @kw.kernel
-def double(a):
-    c = output_tensor(a.shape, a.dtype)
-    for i in range(a.shape[0]):
-        c[i] = a[i] * 2
-    return c
-
-
-@kw.kernel
 def gather_while(a, i):
     k = 0
     while a[i[k % i.shape[0]]] > 0.0 and k < 5:
@@ -50,10 +43,6 @@ def gather_while(a, i):
             a[j] = a[j] + 1.0
         k += 1
     return a
-
-
-def gpu(x: Any) -> Any:
-    return kw.Tensor(x, device="cuda")
 
 
 # ---- calls of one thread

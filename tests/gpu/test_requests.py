@@ -16,6 +16,7 @@ import kernelwright as kw
 from kernelwright import allocate, output_tensor
 
 sys.path.append(str(Path(__file__).parents[1] / "golden"))
+sys.path.append(str(Path(__file__).parents[2] / "bench/gallery"))
 from kernels import (
     column_sum,
     cumsum,
@@ -25,6 +26,7 @@ from kernels import (
     softmax,
     transpose,
 )
+from windows import average_pool, max_pool
 
 
 def chain(a, b):
@@ -177,32 +179,8 @@ def test_windows_are_read_side_by_side(columns: int, device: Device) -> None:
     """A thread for each row of an image took eight times the sectors, because no tile holds windows. Those of
     every second column take two sectors where one would do."""
 
-    @kw.kernel
-    def averages(x):
-        y = output_tensor((x.shape[0], x.shape[1], x.shape[2] - 2, x.shape[3] - 2), x.dtype)
-        for i in range(x.shape[0]):
-            for c in range(x.shape[1]):
-                for h in range(x.shape[2] - 2):
-                    for w in range(x.shape[3] - 2):
-                        total = 0.0
-                        for p in range(3):
-                            for q in range(3):
-                                total += x[i, c, h + p, w + q]
-                        y[i, c, h, w] = total
-        return y
-
-    @kw.kernel
-    def greatest(x):
-        y = output_tensor((x.shape[0], x.shape[1], x.shape[2] // 2, x.shape[3] // 2), x.dtype)
-        for i in range(x.shape[0]):
-            for c in range(x.shape[1]):
-                for h in range(x.shape[2] // 2):
-                    for w in range(x.shape[3] // 2):
-                        y[i, c, h, w] = max(x[i, c, 2 * h, 2 * w], x[i, c, 2 * h, 2 * w + 1])
-        return y
-
     x = kw.Tensor(np.ones((2, 3, 20, columns), "float32"), device="cuda")
-    for kernel, most in ((averages, 1.3), (greatest, 2.0)):
+    for kernel, most in ((average_pool, 1.3), (max_pool, 2.0)):
         with device.counted() as found:
             kernel(x)
         assert total(found).read.ratio <= most, kernel.__name__

@@ -129,10 +129,11 @@ class TileShape {
 class TileBuilder {
  public:
   TileBuilder(const For &outer, const For &inner, const std::vector<Buf> &buffers, const Loc &loc)
-      : outer_(outer), inner_(inner), loc_(loc), loads_(inner.body), shape_(buffers), side_(shape_.side) {
+      : outer_(outer), inner_(inner), loc_(loc), loads_(inner.body), shape_(buffers) {
     for (const Buf &b : buffers) {
       Sym name = make_sym(SymKind::buffer, b->dtype, b->sym->name + "_tile");
-      tiles_.push_back({b, make_buf(name, {const_int(side_), const_int(shape_.pitch())}, Space::shared)});
+      tiles_.push_back(
+          {b, make_buf(name, {const_int(shape_.side), const_int(shape_.pitch())}, Space::shared)});
     }
   }
 
@@ -149,17 +150,21 @@ class TileBuilder {
   struct Tile {
     Buf source, copy;
   };
-  Expr first(const For &n, const Sym &tile) const { return add(n.lo, mul(kw::ref(tile), const_int(side_))); }
+  Expr first(const For &n, const Sym &tile) const {
+    return add(n.lo, mul(kw::ref(tile), const_int(shape_.side)));
+  }
 
   Stmt grid(const For &n, const Sym &tile, Stmt body) const {
-    Expr tiles = binary(BinOp::floor_div, add(trips_of(n), const_int(side_ - 1)), const_int(side_));
+    Expr tiles =
+        binary(BinOp::floor_div, add(trips_of(n), const_int(shape_.side - 1)), const_int(shape_.side));
     For out{tile, const_int(0), tiles, 1, ForKind::grid, Hint::none, {}, std::move(body)};
     out.how.per_block = 1, out.id = n.id;
     return for_loop(std::move(out), loc_);
   }
   /// for k in block(0, 4096): the elements of a tile.
   Stmt each(const Sym &k, Stmt body, LoopId id) const {
-    For out{k, const_int(0), const_int(side_ * side_), 1, ForKind::block, Hint::none, {}, std::move(body)};
+    For out{k,  const_int(0),   const_int(shape_.side * shape_.side), 1, ForKind::block, Hint::none,
+            {}, std::move(body)};
     out.how.threads = static_cast<uint32_t>(block_team_threads), out.how.unroll = 4, out.id = id;
     if (int64_t vector = team_vector_width(out); vector > 1)
       out.how.vector_width = static_cast<uint32_t>(vector);
@@ -219,7 +224,6 @@ class TileBuilder {
   Loc loc_;
   Loads loads_;
   TileShape shape_;
-  int64_t side_;
   std::vector<Tile> tiles_;
   Sym tile_i_ = new_iterator(outer_.iter->name + "0"), tile_j_ = new_iterator(inner_.iter->name + "0"),
       first_i_ = new_local("first_" + outer_.iter->name), first_j_ = new_local("first_" + inner_.iter->name);

@@ -103,7 +103,7 @@ bool end_run(const KernelState &k, const LoadedKernel &kernel, std::span<const i
     PyErr_Format(PyExc_MemoryError, "no memory for the temporaries of kernel '%s'", k.name.c_str());
     return false;
   }
-  if (r.status == 2 && !PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  if (r.status == 2) raise_interrupt();
   return !PyErr_Occurred();  // a signal handler may have raised as the run ended
 }
 
@@ -123,7 +123,8 @@ bool enter_plan(KernelState &k, CallPlan &plan, const CallFrame &f, Entry &entry
 /// in loops, release it. Very long ones run in a separate thread while this thread checks for signals.
 RunResult run(const LoadedKernel &kernel, int64_t work, const CallWords &words) {
   const DeviceCode *code = kernel.device_code();
-  bool is_short = work <= release_gil_above && (!code || (code->is_whole() && !code->has_loops()));
+  bool is_short =
+      work <= release_gil_above && (!code || (code->is_whole() && !kernel.artifact().launches.has_loops));
   LogPasser logged;
   if (is_short) return run_on_device(kernel, words, nullptr);
   GilReleased released;

@@ -39,6 +39,10 @@ PyObject *raise_resolved(const ResolvedError &e, const KernelPlace &place = {});
 /// Raises TypeError, ValueError, RuntimeError or UnsupportedError, by the error's kind. If no kernel runs the
 /// call, raises a TypeError whose attribute `operator` is the operator's name.
 void raise_op_error(const OpError &e);
+/// Raises KeyboardInterrupt, unless the handler of the signal has raised something.
+inline void raise_interrupt() {
+  if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+}
 /// Issues a warning through the warnings module. Returns false if that raised.
 bool issue_warning(const Resolved &warning, const KernelPlace &place);
 
@@ -56,7 +60,7 @@ auto guarded(F &&f, decltype(f()) failed = {}) noexcept -> decltype(f()) {
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
   } catch (const WaitInterrupted &) {
-    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    raise_interrupt();
   } catch (const std::exception &e) {
     if (!PyErr_Occurred()) raise_error(Code::E503, e.what());
   } catch (...) {

@@ -147,7 +147,7 @@ void raise_current() noexcept {
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
   } catch (const WaitInterrupted &) {
-    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    raise_interrupt();
   } catch (const std::exception &e) {
     raise_error(Code::E503, e.what());
   } catch (...) {
