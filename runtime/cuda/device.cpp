@@ -132,6 +132,7 @@ void CudaDevice::check(CuResult result, const char *function) {
 }
 
 void CudaDevice::refuse_capture(CuStream stream, const char *function) {
+  enter();  // the default stream is that of the thread's context
   int is_captured = 0;
   CuResult state = driver_.cuStreamIsCapturing(stream, &is_captured);
   check(state == cu_success && is_captured ? cu_stream_capture_unsupported : state, function);

@@ -118,6 +118,16 @@ def test_not_while_a_stream_is_captured(device: Device) -> None:
         assert (kept_sums(*many).numpy() == 65.0).all()
 
 
+def test_a_thread_without_a_context_compiles_first(device: Device) -> None:
+    """It is asked whether its default stream is captured, which belongs to a context."""
+    text = "def shrunk(a):\n    for i in range(a.shape[0]):\n        a[i] = a[i] - 1\n    return a\n"
+    t = kw.Tensor(np.ones(3), device="cuda")
+    thread = threading.Thread(target=lambda: kw.kernel(text)(t))
+    thread.start()
+    thread.join()
+    assert np.array_equal(t.numpy(), [0, 0, 0])
+
+
 def test_nothing_is_compiled_for_a_stream_that_is_captured(device: Device) -> None:
     if not device.is_emulated:
         pytest.skip("the stand-in tells what it captures")
