@@ -2,7 +2,8 @@
 # Installs what the build needs: packages of Debian 12 and 13 or Ubuntu 24.04 (as root or by sudo), and Python packages into .venv/.
 # Does nothing when all is there.
 # `install.sh bench` installs what the benchmarks need besides, `install.sh wheel` what wheels do. The lists name minimal versions of
-# Debian's packages, "a|b 1.0" either of two, the first that the system has, and hashes of all of Python's.
+# Debian's packages, "a|b 1.0" either of two, the first that the system has, and hashes of all of Python's. NVRTC (90 MB) is installed
+# where there is none, for the tests.
 set -eu
 cd "$(dirname "$0")/.."
 set_name=${1:-}
@@ -78,6 +79,12 @@ python=${PYTHON:-python3}
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 echo "Installing Python packages into .venv/"
 patiently .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$requirements"
+# the tests compile CUDA texts, also where no GPU is; a toolkit has what is needed for that
+if [ -z "$set_name" ] && ! .venv/bin/python -c 'import sys; sys.path.insert(0, "tests/gpu"); import nvrtc; sys.exit(not nvrtc.path())'; then
+  echo "Installing NVRTC into .venv/"
+  (patiently .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r third_party/nvrtc-requirements.txt) ||
+    echo "kernelwright: without NVRTC, its tests are skipped" >&2
+fi
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$PWD/build" >"$site/kernelwright-checkout.pth"
 # like the script of the wheel: with `python -m` the files of the working directory would come before kernelwright's own
