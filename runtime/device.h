@@ -13,6 +13,7 @@ namespace kw {
 
 class LoadedKernel;
 struct Artifact;
+struct CallPlace;
 struct CallWords;
 struct CodeOrigin;
 struct RunResult;
@@ -35,6 +36,7 @@ std::string device_text(Device d);
 struct DeviceStream {
   void *handle = nullptr;
   uint64_t thread = 0;  ///< number of the thread that works in it, if another one may call for it
+  const CallPlace *place = nullptr;  ///< where the call stands in the user's text; null if unknown
 };
 
 /// What the runtime asks of the devices of one kind.

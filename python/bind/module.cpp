@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/cost.h"
+#include "bind/call_place.h"
 #include "bind/devices.h"
 #include "bind/dispatch/args.h"
 #include "bind/dispatch/dispatch.h"
@@ -227,6 +228,9 @@ PYBIND11_MODULE_EXEC(_core, m) {
   if (!add_device_functions(m.ptr())) throw py::error_already_set();
   // so that kernels called from C++ release the GIL and notice Ctrl-C like calls from Python
   set_runner(run_for_cpp);
+  std::string file = py::str(m.attr("__file__"));
+  set_package_folder(file.substr(0, file.rfind('/') + 1));
+  set_call_place_finder(find_python_call);
   // a thread that waits for a compilation releases the GIL if it holds it
   set_waiter([](const std::function<void()> &body) {
     std::optional<py::gil_scoped_release> released;

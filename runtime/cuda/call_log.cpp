@@ -24,7 +24,7 @@ ActingFor::ActingFor(uint64_t thread) : before_(number_of_thread()) {
 }
 ActingFor::~ActingFor() { present_number = before_; }
 
-uint64_t CallLog::add(const LoadedKernel &kernel, std::span<const int64_t> extents) {
+uint64_t CallLog::add(const LoadedKernel &kernel, std::span<const int64_t> extents, const CallPlace *place) {
   std::shared_ptr<const LoadedKernel> dropped;  // may free its code: without the lock
   std::scoped_lock lock(mutex_);
   if (calls_.size() < most_calls) {
@@ -39,6 +39,7 @@ uint64_t CallLog::add(const LoadedKernel &kernel, std::span<const int64_t> exten
   dropped = std::exchange(call.kernel, kernel.shared_from_this());
   call.extents.assign(extents.begin(), extents.end());
   call.thread = number_of_thread();
+  call.place = place;
   unfinished_.push_back(newest_);
   return newest_;
 }

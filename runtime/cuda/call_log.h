@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cuda/call_place.h"
+
 namespace kw {
 
 class LoadedKernel;
@@ -35,15 +37,16 @@ class ActingFor {
 struct StartedCall {
   uint64_t number = 0;
   std::shared_ptr<const LoadedKernel> kernel;
-  std::vector<int64_t> extents;  ///< of its arguments
-  uint64_t thread = 0;           ///< that started it: number_of_thread()
+  std::vector<int64_t> extents;      ///< of its arguments
+  uint64_t thread = 0;               ///< that started it: number_of_thread()
+  const CallPlace *place = nullptr;  ///< null if unknown
 };
 
 /// Thread-safe. Keeps the last 64 calls and their kernels.
 class CallLog {
  public:
   /// Adds a call and returns its number; numbers grow from 1.
-  uint64_t add(const LoadedKernel &kernel, std::span<const int64_t> extents);
+  uint64_t add(const LoadedKernel &kernel, std::span<const int64_t> extents, const CallPlace *place);
   /// Says that all launches of a call are in its stream.
   void finish(uint64_t number);
   /// Returns the number up to which all calls have all their launches in their streams.

@@ -28,9 +28,12 @@ ResolvedError late_error(CudaDevice &device, const LateFault &fault) {
     places = kernel.places();
     uint64_t since = device.calls().newest() - number;
     std::string when = since == 0 ? "the last call" : since == 1 ? "1 call ago" : cat(since, " calls ago");
-    e.notes.push_back(cat("raised late: by a call of '", kernel.artifact().name, "'", kernel.place_text(),
-                          fault.is_of_other_thread ? " in another thread" : "", " (call ", number, ", ", when,
-                          ")"));
+    const CallPlace *place = fault.call->place;
+    std::string which =
+        place ? cat("the call of '", kernel.artifact().name, "' at ", place->file, ":", place->line)
+              : cat("a call of '", kernel.artifact().name, "'", kernel.place_text());
+    e.notes.push_back(cat("raised late: by ", which, fault.is_of_other_thread ? " in another thread" : "",
+                          " (call ", number, ", ", when, ")"));
   } else {
     e.code = Code::E303;
     e.message = fault.is_lost

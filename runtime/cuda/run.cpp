@@ -50,7 +50,7 @@ class StreamQueue : public LaunchQueue {
         stream_(stream),
         cancel_(cancel),
         call_{device.faults().memory(), &device.words().faults, &device.words().cancel,
-              device.calls().add(kernel, {words.dims, kernel.dim_count()})} {}
+              device.calls().add(kernel, {words.dims, kernel.dim_count()}, words.stream.place)} {}
   ~StreamQueue() override {
     if (!is_finished_) finish();
     for (const Slot &s : slots_)
@@ -177,7 +177,9 @@ bool waits_for_host(const LoadedKernel &kernel) {
   return !kernel.device_code() || debug_options().wait || kernel.artifact().launches.reads_device;
 }
 
-DeviceStream stream_of_thread(Device device) { return {present_stream(device.index), number_of_thread()}; }
+DeviceStream stream_of_thread(Device device) {
+  return {present_stream(device.index), number_of_thread(), find_call_place()};
+}
 
 RunResult start_on_device(CudaDevice &device, const LoadedKernel &kernel, const CallWords &words,
                           CuStream stream, const volatile uint32_t *cancel, bool wait) {

@@ -16,7 +16,8 @@ RunResult start_on_device(CudaDevice &device, const LoadedKernel &kernel, const 
 /// computed, it runs on the host, or KW_DEBUG=wait.
 bool waits_for_host(const LoadedKernel &kernel);
 
-/// Returns the stream in which this thread works on a device, for calls that another thread makes for it.
+/// Returns the stream in which this thread works on a device, and where its call stands, for calls that
+/// another thread makes for it.
 DeviceStream stream_of_thread(Device device);
 
 /// Runs a kernel with code for the CPU on copies of the arrays; returns when the results are on the device.

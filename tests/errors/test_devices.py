@@ -320,7 +320,7 @@ def test_w503_fault_at_exit(tmp_path: Path) -> None:
         " (valid 0..3)\n"
         "   28 |         c[k] = a[i[k]]\n"
         "      |                  ^~~~\n"
-        "      = note: raised late: by a call of 'gather', defined at program.py:24 (call 1, the last call)\n"
+        "      = note: raised late: by the call of 'gather' at program.py:31 (call 1, the last call)\n"
         "      = help: with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it\n\n"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -47,6 +48,11 @@ class Capsules:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.tensor.__dlpack_device__()
+
+
+def line_here() -> int:
+    """The number of the line that calls."""
+    return sys._getframe(1).f_lineno
 
 
 class Count(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stand_ins
-from device import Device
+from device import Device, line_here
 
 import kernelwright as kw
 
@@ -205,14 +205,13 @@ def test_kernels_in_cpp_get_memory_and_stream_of_the_device() -> None:
 
 
 def test_late_faults_of_operators_name_their_file(device: Device) -> None:
-    rows = kw.ops.gather(
-        kw.Tensor(np.ones((4, 6)), device="cuda"), kw.Tensor(np.array([0, 13]), device="cuda")
-    )
+    table, at = kw.Tensor(np.ones((4, 6)), device="cuda"), kw.Tensor(np.array([0, 13]), device="cuda")
+    line, rows = line_here(), kw.ops.gather(table, at)
     with pytest.raises(kw.KernelIndexError) as raised:
         rows.numpy()
     told = str(raised.value)
     assert told.startswith("runtime/ops/indexed.cpp:6:35: error[E303]: index 13 is out of range")
-    assert "raised late: by a call of 'gather_of', defined at runtime/ops/indexed.cpp:1 (call " in told
+    assert f"raised late: by the call of 'gather_of' at {__file__}:{line} (call " in told
 
 
 def test_seeds_of_gradients_move_to_the_device_of_the_output(device: Device) -> None:
