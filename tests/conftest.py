@@ -15,6 +15,8 @@ import pytest
 # Each pass and each step of a schedule leaves sound IR, and every loop that is planned as vector runs as one:
 # else a test ends with E503. Read when kernelwright is imported, as in the processes that tests start.
 os.environ.setdefault("KW_DEBUG", "verify=each")
+# Most tests run one branch of a kernel; to compile the others would take most of the time of the GPU's tests.
+os.environ.setdefault("KW_BACKGROUND", "0")
 
 if os.environ.get("KW_TEST_DEVICE") == "emulated":
     sys.path.insert(0, str(Path(__file__).parent / "gpu" / "emulator"))

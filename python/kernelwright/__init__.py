@@ -37,7 +37,8 @@ from .kernel import kernel
 __version__ = "0.1.0"
 
 threads()  # reads the limit now, so that no call has to
-if any(f"KW_{name}" in os.environ for name in ("DEBUG", "FROZEN", "LOG", "RECORD", "TARGET", "THREADS")):
+_variables = ("BACKGROUND", "DEBUG", "FROZEN", "LOG", "RECORD", "TARGET", "THREADS")
+if any(f"KW_{name}" in os.environ for name in _variables):
     from . import _environment  # noqa: F401 (imported for what it does)
 
 

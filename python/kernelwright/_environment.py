@@ -1,4 +1,5 @@
-"""Puts KW_DEBUG, KW_FROZEN, KW_LOG, KW_RECORD, KW_TARGET and KW_THREADS in force; imported if one is set.
+"""Puts KW_BACKGROUND, KW_DEBUG, KW_FROZEN, KW_LOG, KW_RECORD, KW_TARGET and KW_THREADS in force; imported if
+one is set.
 
 A wrong one is a ValueError of `import kernelwright`; the command `kw` says it in a line and ends.
 """
@@ -42,9 +43,10 @@ def _problems() -> Iterator[str]:
         yield problem
     if problem := _core.target_error():
         yield problem
-    frozen = os.environ.get("KW_FROZEN", "")
-    if frozen not in ("", "0", "1"):
-        yield f"KW_FROZEN is '{frozen}', but must be 0 or 1"
+    for name in ("KW_BACKGROUND", "KW_FROZEN"):
+        switch = os.environ.get(name, "")
+        if switch not in ("", "0", "1"):
+            yield f"{name} is '{switch}', but must be 0 or 1"
     if setting := os.environ.get("KW_LOG"):
         try:
             _configure_logging(setting)

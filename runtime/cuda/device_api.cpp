@@ -1,6 +1,7 @@
 // The row of GPUs in the table of devices.
 #include "runtime/device.h"
 
+#include "runtime/cuda/background.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/faults.h"
 #include "runtime/cuda/program.h"
@@ -34,6 +35,7 @@ struct OnStream {
 
 void *allocate_on_cuda(Device d, size_t bytes, bool zeroed) {
   OnStream on(d);
+  open_nvrtc_in_background();
   auto *memory = reinterpret_cast<void *>(on.device.memory().allocate(bytes, on.stream));
   if (zeroed) zero_on_cuda(d, memory, bytes);
   return memory;

@@ -2,6 +2,7 @@
 // moment is known at which no device runs them any more.
 #include "runtime/cuda/program.h"
 
+#include "runtime/cuda/background.h"
 #include "runtime/cuda/cubins.h"
 #include "runtime/resolved_error.h"
 #include "support/log.h"
@@ -53,11 +54,14 @@ CudaProgram::CudaProgram(const Artifact &artifact) : kernels_(artifact.launches.
 /// Loads the kernels of one side of a condition, or those outside of all.
 void CudaProgram::load_side(const Artifact &artifact, uint32_t side) const {
   const CudaDriver &driver = need_driver();
-  std::vector<CubinSource> all = sources_for_devices(artifact), sources;
+  std::vector<CubinSource> all = sources_for_devices(artifact), sources, others;
   std::vector<size_t> numbers;
-  for (size_t i = 0; i < all.size(); ++i)
-    if (artifact.launches.kernels[i].side == side && !kernels_[i])
-      numbers.push_back(i), sources.push_back(std::move(all[i]));
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (kernels_[i]) continue;
+    bool is_wanted = artifact.launches.kernels[i].side == side;
+    if (is_wanted) numbers.push_back(i);
+    (is_wanted ? sources : others).push_back(std::move(all[i]));
+  }
   std::vector<Cubin> codes = obtain_cubins(sources);
   for (size_t i = 0; i < codes.size(); ++i) {
     const std::string &name = artifact.launches.kernels[numbers[i]].name;
@@ -76,6 +80,7 @@ void CudaProgram::load_side(const Artifact &artifact, uint32_t side) const {
     kernels_[numbers[i]] = kernel;
     missing_.fetch_sub(1, std::memory_order_acq_rel);
   }
+  if (side != 0 && !std::exchange(has_begun_others_, true)) compile_in_background(std::move(others));
 }
 
 CuFunction CudaProgram::function(const Artifact &artifact, CudaDevice &device, uint32_t kernel,

@@ -15,7 +15,7 @@
 namespace kw {
 
 /// The kernels that every call launches are loaded at once. Those of one side of a condition are loaded when
-/// a call takes that side.
+/// a call takes that side; from the first such call on, the others are compiled in the background.
 class CudaProgram : public DeviceCode {
  public:
   /// Finds or compiles machine code and loads it. Throws ResolvedError.
@@ -37,6 +37,7 @@ class CudaProgram : public DeviceCode {
 
   mutable std::mutex mutex_;
   mutable std::vector<CuKernel> kernels_;                ///< guarded by the mutex; null if not loaded
+  mutable bool has_begun_others_ = false;                ///< guarded by the mutex
   mutable std::vector<std::unique_ptr<OnDevice>> made_;  ///< guarded by the mutex
   mutable std::atomic<const OnDevice *> last_{nullptr};
   mutable std::atomic<size_t> missing_{0};

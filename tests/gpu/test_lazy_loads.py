@@ -146,3 +146,53 @@ def test_nothing_is_compiled_for_a_stream_that_is_captured(device: Device) -> No
     )
     assert grown.stats().compiles == 0
     assert np.array_equal(grown(t).numpy(), [2, 2, 2])
+
+
+BACKGROUND = '''
+import os, pathlib, sys, time
+import numpy as np
+import kernelwright as kw
+from program import row_sums
+
+def wait_for(is_there, what):
+    end = time.monotonic() + 60
+    while not is_there():
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+
+x = kw.Tensor(np.ones((3, 80), "float32"), device="cuda")
+wait_for(lambda: "libnvrtc" in pathlib.Path("/proc/self/maps").read_text(), "NVRTC was not opened")
+row_sums(x)
+if sys.argv[1] == "wait":
+    entries = lambda: {p.name for p in pathlib.Path(os.environ["KW_CACHE_DIR"]).rglob("*.kwa")}
+    wanted = set(sys.argv[2].split())
+    wait_for(lambda: wanted <= entries(), "not all sides were compiled")
+'''
+
+
+def test_other_sides_are_compiled_in_the_background(tmp_path: Path) -> None:
+    """What a program has not called yet is in the cache; one that ends before that ends well."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "other.py").write_text(BACKGROUND)
+
+    def run(*command: str, **given: str) -> str:
+        environment = {**os.environ, **stand_ins.environment(**given), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [sys.executable, *command],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stderr
+
+    warm, own = tmp_path / "warm", tmp_path / "own"
+    warming = ("warmup", "program.py:row_sums", "--args", "f32[:,:]", "--device", "sm_90")
+    run("-m", "kernelwright", *warming, KW_CACHE_DIR=str(warm))
+    entries = " ".join(p.name for p in warm.rglob("*.kwa"))
+    assert len(entries.split()) > 3
+    assert run("other.py", "leave", KW_CACHE_DIR=str(own), KW_BACKGROUND="1") == ""
+    run("other.py", "wait", entries, KW_CACHE_DIR=str(own), KW_BACKGROUND="1")
+    told = run("program.py", KW_CACHE_DIR=str(own), KW_FROZEN="1")
+    assert told.count("True") == 5

@@ -14,6 +14,7 @@ WRONG = {
         "KW_DEBUG: unknown word 'tiem'; the words are: dump:after=PASS, dump:dir=DIR, kernel=GLOB, time, "
         "verify=each, interp, interp:TARGET, cache=off, perf:map, perf:jitdump, gdb, wait",
     ),
+    "KW_BACKGROUND": ("2", "KW_BACKGROUND is '2', but must be 0 or 1"),
     "KW_FROZEN": ("yes", "KW_FROZEN is 'yes', but must be 0 or 1"),
     "KW_LOG": ("loud", "KW_LOG is 'loud', but must begin with one of debug, info, warning, error"),
     "KW_RECORD": (
