@@ -43,6 +43,25 @@ Expr runs(const For &n, const Expr &lo, const Expr &hi) {
   return as_int(cond) == 1 ? Expr{} : cond;
 }
 
+/// Returns whether the order of a nest's stores to places that are data shows in the result, and the
+/// outermost loop keeps it. Threads can share only a loop further inside, which goes outwards if no check
+/// stands there:
+///     for i: for j: y[idx[i], j] += v[i, j]
+bool is_ordered_scatter(const For &nest, const Func &f) {
+  bool has_inner = false, found = false;
+  walk(nest.body, [&](const For &, const Stmt &) { has_inner = true; });
+  walk(nest.body, [&](const Check &c, const Stmt &) {
+    const Buf &buf = f.sites[c.site].buf;
+    if (!buf || found || can_be_atomic(nest.body, buf)) return;
+    for_each_store(nest.body, [&](const Stmt &, const Store &s, const auto &) {
+      bool is_own = std::any_of(s.index.begin(), s.index.end(),
+                                [&](const Expr &e) { return mentions(e, nest.iter) && !has_load(e); });
+      found = found || (s.buf == buf && !is_own);
+    });
+  });
+  return has_inner && found;
+}
+
 /// A check with the loops that its condition depends on, outermost first.
 struct EarlyCheck {
   Expr cond;  ///< over iterators, extents, parameters and arguments
@@ -53,10 +72,11 @@ struct EarlyCheck {
   const StmtNode *statement = nullptr;
 };
 
-/// Finds the checks that may run before the kernel.
+/// Finds the checks that may run before the kernel; with `only_scatters`, those of ordered scatters.
 class EarlyChecks {
  public:
-  explicit EarlyChecks(const Func &f) : stored_(stored_in(f.body)) {
+  EarlyChecks(const Func &f, bool only_scatters)
+      : f_(f), only_scatters_(only_scatters), stored_(stored_in(f.body)) {
     visit(f.body);
     while (drop_unprotected(f)) {
     }
@@ -78,6 +98,7 @@ class EarlyChecks {
       if (const Check *n = as<Check>(s)) note(*n, s);
       if (const If *n = as<If>(s)) guarded(*n);
       if (const For *n = as<For>(s); n && !jumps_of(n->body).any()) {
+        if (loops_.empty() && only_scatters_ && !is_ordered_scatter(*n, f_)) return;
         loops_.push_back(n);
         visit(n->body);
         loops_.pop_back();
@@ -153,6 +174,8 @@ class EarlyChecks {
     return found.size() < before;
   }
 
+  const Func &f_;
+  bool only_scatters_;
   Buffers stored_;
   Symbols values_;
   std::vector<const For *> loops_;
@@ -246,15 +269,26 @@ Expr alarm_of(const Expr &cond) {
   return binary(BinOp::bit_or, place->a, above);
 }
 
-/// Runs the innermost loop in blocks. One run of a block detects whether any check fails; only then another
-/// run finds the first failure.
-Stmt run_early(Group group, const EarlyChecks &source) {
+/// Returns loops with this body.
+Stmt nest_of(std::vector<For> loops, Stmt body, Loc loc = {}) {
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    loop->body = std::move(body);
+    body = for_loop(std::move(*loop), loc);
+  }
+  return body;
+}
+
+/// On a CPU, runs the innermost loop in blocks: one run of a block detects whether any check fails; only then
+/// another run finds the first failure. On a GPU, threads share the loops.
+Stmt run_early(Group group, const EarlyChecks &source, bool is_gpu) {
   const std::vector<const For *> &loops = group.checks.front().loops;
   if (loops.empty()) return checks_of(group, {});
   Expr guard = take_guard(group);
   Symbols iterators;
   std::vector<For> nest;
   for (const For *loop : loops) nest.push_back(copy_of(*loop, iterators, source));
+  if (is_gpu)
+    return guarded_by(guard, nest_of(std::move(nest), checks_of(group, iterators), group.checks.front().loc));
   For &blocks = nest.back();
   blocks.step = block_size;
   Expr first = kw::ref(blocks.iter), left = cast(DType::u64, sub(blocks.hi, first));  // right for any bounds
@@ -279,15 +313,11 @@ Stmt run_early(Group group, const EarlyChecks &source) {
   Stmt find = within_block([&](const Symbols &here) { return checks_of(group, here); });
   Expr failed = binary(BinOp::lt, load(bad, {}), const_int(0));
   Stmt body = alloc(bad, Fill::none, seq({store(bad, {}, const_int(0)), notice, if_else(failed, find, {})}));
-  for (auto loop = nest.rbegin(); loop != nest.rend(); ++loop) {
-    loop->body = std::move(body);
-    body = for_loop(std::move(*loop));
-  }
-  return guarded_by(guard, body);
+  return guarded_by(guard, nest_of(std::move(nest), std::move(body)));
 }
 
-Func run_checks_early(Func f) {
-  EarlyChecks early(f);
+Func run_checks_early(Func f, bool is_gpu) {
+  EarlyChecks early(f, is_gpu);
   if (early.found.empty()) return f;
   std::vector<Group> groups;
   for (EarlyCheck &c : early.found) {
@@ -301,7 +331,7 @@ Func run_checks_early(Func f) {
     same->protects.insert(protects);
   }
   std::vector<Stmt> items;
-  for (const Group &group : groups) items.push_back(run_early(group, early));
+  for (const Group &group : groups) items.push_back(run_early(group, early, is_gpu));
   items.push_back(rewrite(f.body, [&](const Check &, const Stmt &s, const Stmt &original) {
     return early.statements.count(original.p.get()) ? Stmt{} : s;
   }));
@@ -389,10 +419,11 @@ Stmt step_out(const For &n, const Stmt &s) {
 }  // namespace
 
 Func hoist_checks(const Func &f, const Target &target) {
+  if (!has_check(f.body)) return f;
+  Func out = run_checks_early(f, target.is_gpu());
   // On GPUs the loops around a check are to be launched as one, so nothing may stand between them. Numbers of
   // iterations tell the order of faults there.
-  if (!has_check(f.body) || target.is_gpu()) return f;
-  Func out = run_checks_early(f);
+  if (target.is_gpu()) return out;
   out.body = rewrite(out.body, [](const For &n, const Stmt &s) { return step_out(n, s); });
   return out;
 }

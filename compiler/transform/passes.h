@@ -76,8 +76,9 @@ Func guard_bounds_without_facts_but_data(const Func &f, const Target &target);
 /// Makes the body for `debug=True`: checks every access.
 Func check_all_bounds(const Func &f, const Target &target);
 
-/// Hoists checks out of loops, for CPUs. Runs checks of index arrays before the kernel if these are
-/// arguments, never written, and the loops have fixed bounds:
+/// Hoists checks out of loops, for CPUs, and for GPUs those of ordered scatters (hoist_checks.cpp). Runs
+/// checks of index arrays before the kernel if these are arguments, never written, and the loops have fixed
+/// bounds:
 ///     for i: check(idx[i] < m); y[i] = x[idx[i]]
 ///       →   for b: for k in vector: bad |= …;  if bad < 0: for k: check(idx[b + k] < m)
 ///           for i: y[i] = x[idx[i]]
