@@ -24,8 +24,9 @@ Accumulation accumulation_of(const Store &s);
 const Expr *fused_accumulator_of(const Store &s);
 /// Returns whether the operation gives the same bits for every order of its terms.
 bool is_exact(BinOp op, DType t);
-/// Returns whether each store to the buffer can be an atomic operation of a GPU: it accumulates 32 or 64
-/// bits, and the order of the accumulations, another one in each call, does not show in the result.
+/// Returns whether each store to the buffer can be an atomic operation of a GPU: it accumulates integers, or
+/// floats of 32 or 64 bits, and the order of the accumulations, which differs from call to call, does not
+/// show in the result.
 bool can_be_atomic(const Stmt &body, const Buf &b);
 
 /// Returns the magnitude of a loop's step; for -2^63 it is 2^63 - 1.

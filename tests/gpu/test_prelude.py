@@ -48,6 +48,20 @@ KW_KERNEL(64) accumulate_wide(i64 *out, i64 n) {
   kw_atomic_or(&out[3], t << 40), kw_atomic_min((f64 *)&out[4], -(f64)t / 3.0), kw_atomic_mul(&out[5], 3);
   kw_atomic_sub(&out[6], t << 40);
 }
+// Four bytes of one word, and two halves: threads change the elements beside one another.
+KW_KERNEL(64) accumulate_bytes(u8 *out, i64 n) {
+  i8 t = (i8)(kw_block(x) * 64 + kw_thread);
+  kw_atomic_add(&out[0], 1), kw_atomic_sub(&out[1], 2), kw_atomic_mul(&out[2], 3);
+  kw_atomic_max((i8 *)&out[3], t), kw_atomic_min((i8 *)&out[4], t), kw_atomic_max(&out[5], (u8)t);
+  kw_atomic_and(&out[6], (u8)~(1 << (t & 7))), kw_atomic_or(&out[7], (u8)(1 << (t & 7)));
+  kw_atomic_xor(&out[8], (u8)t);
+}
+KW_KERNEL(64) accumulate_halves(u16 *out, i64 n) {
+  i16 t = (i16)(kw_block(x) * 64 + kw_thread);
+  kw_atomic_add(&out[0], 257), kw_atomic_sub((i16 *)&out[1], 3), kw_atomic_mul(&out[2], 3);
+  kw_atomic_max((i16 *)&out[3], t), kw_atomic_min((i16 *)&out[4], (i16)-t), kw_atomic_or(&out[5], (u16)t);
+  kw_atomic_and(&out[6], (u16)~t), kw_atomic_xor(&out[7], (u16)t);
+}
 KW_KERNEL(64) move(const f32 *x, f32 *out, i64 n) {
   typedef kw_vec<f32, 4> quad;
   KW_SHARED(f32, kept, 256);
@@ -146,6 +160,13 @@ def test_atomic_operations(raw: Raw) -> None:
     total = int(t.sum())
     expected = [total, -total, count - 1, 1 - count, 255, 0, -256, largest, power, total]
     assert found.tolist() == expected
+    start = np.array([0, 0, 1, 128, 127, 0, 255, 0, 0, 77], np.uint8)
+    found = run(raw, "accumulate_bytes", (), start, 4, 64)
+    assert found.tolist() == [0, 0, pow(3, count, 256), 127, 128, 255, 0, 255, 0, 77]
+    start = np.array([0, 0, 1, 0, 0, 0, 65535, 0, 77], np.uint16)
+    found = run(raw, "accumulate_halves", (), start, 4, 64)
+    power = pow(3, count, 1 << 16)
+    assert found.tolist() == [257 * count % 65536, 65536 - 3 * count, power, 255, 65281, 255, 65280, 0, 77]
     start = np.array([0, 0, 0, 0, 0, 1, 0], np.int64)
     found = run(raw, "accumulate_wide", (), start, 4, 64)
     lowest = np.array([-(count - 1) / 3]).view(np.int64)[0]
@@ -174,6 +195,7 @@ def test_every_word_is_here(raw: Raw) -> None:
     defined = set(re.findall(r"KW_FUNCTION[^(\n]*?\b(kw_\w+)\(", prelude))
     inner = {
         "kw_divmod",
+        "kw_exchange",
         "kw_update",
         "kw_number_of_thread",
         "kw_comes_before",

@@ -35,6 +35,7 @@ typedef double f64;
 #define KW_CONSTANT static __device__ const
 #define kw_block(d) ((i64)blockIdx.d)
 #define kw_blocks(d) ((i64)gridDim.d)
+#define kw_block_number (kw_block(z) * kw_blocks(x) + kw_block(x))
 #define kw_thread ((i64)threadIdx.x)
 KW_FUNCTION i64 kw_number_of_thread() {
   i64 block = (kw_block(z) * kw_blocks(y) + kw_block(y)) * kw_blocks(x) + kw_block(x);
@@ -246,18 +247,33 @@ template <i32 left> KW_FUNCTION void kw_wait_groups() {
 template <class T> KW_FUNCTION T kw_shfl(T x, i32 lane) { return (T)__shfl_sync(~0u, x, lane); }
 template <class T> KW_FUNCTION T kw_shfl_xor(T x, i32 mask) { return (T)__shfl_xor_sync(~0u, x, mask); }
 
-// atomic operations on 32 and 64 bits
+// atomic operations; those on 8 bits change the word of 32 bits around them
 template <class T, int bytes> struct kw_types { typedef u32 word; typedef T term; };
+template <class T> struct kw_types<T, 1> { typedef u8 word; typedef T term; };
+template <class T> struct kw_types<T, 2> { typedef u16 word; typedef T term; };
 template <class T> struct kw_types<T, 8> { typedef u64 word; typedef T term; };
 template <class T> using kw_word = typename kw_types<T, sizeof(T)>::word;
 template <class T> using kw_term = typename kw_types<T, sizeof(T)>::term;  // not deduced
+KW_FUNCTION u32 kw_exchange(u8 *p, u32 seen, u32 wanted) {
+  u32 shift = (u32)((u64)p & 3) * 8, *word = (u32 *)((u64)p & ~3ull), others = ~(255u << shift);
+  u32 all = *(volatile u32 *)word;
+  while ((all >> shift & 255u) == seen) {
+    u32 found = atomicCAS(word, all, (all & others) | wanted << shift);
+    if (found == all) return seen;
+    all = found;
+  }
+  return all >> shift & 255u;
+}
+KW_FUNCTION u16 kw_exchange(u16 *p, u16 seen, u16 wanted) { return atomicCAS(p, seen, wanted); }
+KW_FUNCTION u32 kw_exchange(u32 *p, u32 seen, u32 wanted) { return atomicCAS(p, seen, wanted); }
+KW_FUNCTION u64 kw_exchange(u64 *p, u64 seen, u64 wanted) { return atomicCAS(p, seen, wanted); }
 template <class T, class F> KW_FUNCTION void kw_update(T *p, F next) {
   union { kw_word<T> bits; T value; } seen, wanted;
   seen.bits = *(volatile kw_word<T> *)p;
   while (true) {
     wanted.value = next(seen.value);
     if (wanted.bits == seen.bits) return;
-    kw_word<T> found = atomicCAS((kw_word<T> *)p, seen.bits, wanted.bits);
+    kw_word<T> found = kw_exchange((kw_word<T> *)p, seen.bits, wanted.bits);
     if (found == seen.bits) return;
     seen.bits = found;
   }
@@ -266,27 +282,42 @@ KW_FUNCTION void kw_atomic_add(i32 *p, i32 x) { atomicAdd((u32 *)p, (u32)x); }
 KW_FUNCTION void kw_atomic_add(u32 *p, u32 x) { atomicAdd(p, x); }
 KW_FUNCTION void kw_atomic_add(i64 *p, i64 x) { atomicAdd((u64 *)p, (u64)x); }
 KW_FUNCTION void kw_atomic_add(u64 *p, u64 x) { atomicAdd(p, x); }
+template <class T> KW_FUNCTION void kw_atomic_add(T *p, kw_term<T> x) {
+  kw_update(p, [=](T old) { return (T)((u32)old + (u32)x); });
+}
 KW_FUNCTION void kw_atomic_sub(i32 *p, i32 x) { atomicAdd((u32 *)p, 0 - (u32)x); }
 KW_FUNCTION void kw_atomic_sub(u32 *p, u32 x) { atomicAdd(p, 0 - x); }
 KW_FUNCTION void kw_atomic_sub(i64 *p, i64 x) { atomicAdd((u64 *)p, 0 - (u64)x); }
 KW_FUNCTION void kw_atomic_sub(u64 *p, u64 x) { atomicAdd(p, 0 - x); }
+template <class T> KW_FUNCTION void kw_atomic_sub(T *p, kw_term<T> x) {
+  kw_update(p, [=](T old) { return (T)((u32)old - (u32)x); });
+}
 template <class T> KW_FUNCTION void kw_atomic_mul(T *p, kw_term<T> x) {
   kw_update(p, [=](T old) { return (T)((u64)old * (u64)x); });
 }
-template <class T> KW_FUNCTION void kw_atomic_min(T *p, kw_term<T> x) { atomicMin(p, x); }
-template <class T> KW_FUNCTION void kw_atomic_max(T *p, kw_term<T> x) { atomicMax(p, x); }
+template <class T> KW_FUNCTION void kw_atomic_min(T *p, kw_term<T> x) {
+  if constexpr (sizeof(T) < 4) kw_update(p, [=](T old) { return kw_min(old, x); });
+  else atomicMin(p, x);
+}
+template <class T> KW_FUNCTION void kw_atomic_max(T *p, kw_term<T> x) {
+  if constexpr (sizeof(T) < 4) kw_update(p, [=](T old) { return kw_max(old, x); });
+  else atomicMax(p, x);
+}
 KW_FUNCTION void kw_atomic_min(f32 *p, f32 x) { kw_update(p, [=](f32 old) { return kw_min(old, x); }); }
 KW_FUNCTION void kw_atomic_min(f64 *p, f64 x) { kw_update(p, [=](f64 old) { return kw_min(old, x); }); }
 KW_FUNCTION void kw_atomic_max(f32 *p, f32 x) { kw_update(p, [=](f32 old) { return kw_max(old, x); }); }
 KW_FUNCTION void kw_atomic_max(f64 *p, f64 x) { kw_update(p, [=](f64 old) { return kw_max(old, x); }); }
 template <class T> KW_FUNCTION void kw_atomic_and(T *p, kw_term<T> x) {
-  atomicAnd((kw_word<T> *)p, (kw_word<T>)x);
+  if constexpr (sizeof(T) < 4) kw_update(p, [=](T old) { return (T)(old & x); });
+  else atomicAnd((kw_word<T> *)p, (kw_word<T>)x);
 }
 template <class T> KW_FUNCTION void kw_atomic_or(T *p, kw_term<T> x) {
-  atomicOr((kw_word<T> *)p, (kw_word<T>)x);
+  if constexpr (sizeof(T) < 4) kw_update(p, [=](T old) { return (T)(old | x); });
+  else atomicOr((kw_word<T> *)p, (kw_word<T>)x);
 }
 template <class T> KW_FUNCTION void kw_atomic_xor(T *p, kw_term<T> x) {
-  atomicXor((kw_word<T> *)p, (kw_word<T>)x);
+  if constexpr (sizeof(T) < 4) kw_update(p, [=](T old) { return (T)(old ^ x); });
+  else atomicXor((kw_word<T> *)p, (kw_word<T>)x);
 }
 #endif
 )";
