@@ -84,7 +84,7 @@ def test_types(dtype: str, device: Device) -> None:
 def test_they_are_copied_in_parts(function: Callable[..., Any]) -> None:
     kernel = kw.kernel(fp="strict")(function)
     assert "stage_chain j" in str(kernel.explain("f32[:]", "f32[:]", device="sm_90"))
-    assert "KW_TEAM_KERNEL(256)" in kernel.cuda("f32[:]", "f32[:]")
+    assert "KW_TEAM_KERNEL(128)" in kernel.cuda("f32[:]", "f32[:]")
 
 
 def test_what_only_some_iterations_may_read_is_not_copied() -> None:

@@ -128,7 +128,7 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     )
     said = run("-m", "kernelwright", "explain", "serial.py", "--device", "sm_80", "--args", "f64[8]")
     expected = (
-        r"prefix_0 \(line 5\): blocks of 256 threads, [\d,]{6} bytes of shared memory, not compiled yet"
+        r"prefix_0 \(line 5\): blocks of 128 threads, [\d,]{6} bytes of shared memory, not compiled yet"
     )
     assert re.search(expected, said)
     assert "one team: no loop is parallel whose bounds the host knows\n" in said
@@ -136,7 +136,7 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
         r"not done    line 5: not parallel: i: *\n +iterations of `i` depend on each other", said
     )
     assert "iteration i = 2 reads a[1] (line 6), which iteration i = 1 writes (line 6)" in said
-    assert "i in range(1, a.shape[0]): pipelined, copies to shared memory are 1 tile ahead\n" in said
+    assert "i in range(1, a.shape[0]): pipelined, copies to shared memory are 2 tiles ahead\n" in said
     (tmp_path / "few.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef few(a):\n    for i in range(1, 9):\n"
         "        a[i] = a[i - 1] * a[0]\n    return a\n"

@@ -42,6 +42,16 @@ bool can_end(const Stmt &body) {
   return found;
 }
 
+/// Returns the condition that is all of a loop, if it only bounds the iterator, `if k < n`; else null.
+const If *bound_of_iterations(const For &loop) {
+  const If *n = as<If>(loop.body);
+  const Binary *less = n && !n->no && loop.step == 1 ? as<Binary>(n->cond) : nullptr;
+  const Ref *iterator = less ? as<Ref>(less->a) : nullptr;
+  bool fits = less && less->op == BinOp::lt && iterator && iterator->sym == loop.iter && !has_load(less->b) &&
+              !mentions(less->b, loop.iter);
+  return fits ? n : nullptr;
+}
+
 class BlockLoop {
  public:
   BlockLoop(const For &n, const CudaTeam &team, CudaStatements &out)
@@ -225,8 +235,15 @@ class BlockLoop {
   /// Emits blocks of 4,096 iterations in rows of 64. Each warp of a block has one of eight such blocks.
   void rows() {
     std::string first = names_.fresh("first"), end = names_.fresh("end"), row = names_.fresh("row"),
-                half = names_.fresh("half"), lane = cat("[", half, "]");
-    if (can_end_) function(cat(", i32 ", half), lane);
+                half = names_.fresh("half");
+    if (can_end_) function(cat(", i32 ", half), cat("[", half, "]"));
+    const If *guard = bound_of_iterations(n_);
+    std::string bound;
+    if (guard) {
+      const Expr &most = as<Binary>(guard->cond)->b;
+      out_.expressions().begin({most});
+      bound = out_.stable(most, "bound");
+    }
     text_.line("#pragma unroll 1");
     std::string round = team_.is_block() ? names_.fresh("round") : first;
     text_.open(cat("for (i64 ", round, " = 0; ", round, " < ", trips_, "; ", round,
@@ -237,19 +254,36 @@ class BlockLoop {
     for (const Accumulator &a : combined_.accumulators)
       if (a.in_lanes())
         text_.line(cat(of(a.cell).own, "[0] = ", of(a.cell).own, "[1] = ", identity_of(a), ";"));
-    text_.line(cat("#pragma unroll ", std::max<uint32_t>(n_.how.unroll / 2, 1)));
-    std::string lane_of_thread = team_.is_block() ? "kw_thread % 32" : team_.thread;
-    text_.open(cat("for (i64 ", row, " = ", first, " + ", lane_of_thread, "; ", row, " < ", end, "; ", row,
-                   " += ", sum_lanes, ")"));
-    text_.line("#pragma unroll");
-    text_.open(cat("for (i32 ", half, " = 0; ", half, " < 2; ", half, "++)"));
-    text_.line(cat("const i64 ", k_, " = ", row, " + 32 * ", half, ";"));
-    text_.line(cat("if (", k_, " >= ", end, ") break;"));
-    can_end_ ? call(cat(", ", half)) : iteration(lane);
-    text_.close();
-    text_.close();
+    text_.line(
+        cat("i64 ", row, " = ", first, " + ", team_.is_block() ? "kw_thread % 32" : team_.thread, ";"));
+    // Several rows at once have no condition, behind which each load would wait for the one before.
+    if (int64_t several = n_.how.unroll / 2; several > 1 && !can_end_) {
+      std::string whole = end;
+      if (!bound.empty()) {
+        whole = names_.fresh("whole");
+        text_.line(cat("const i64 ", whole, " = kw_min<i64>(", end, ", ", bound,
+                       lo_.empty() ? "" : cat(" - ", lo_), ");"));
+      }
+      lanes_of_rows(row, half, several, whole, guard ? guard->yes : n_.body);
+    }
+    lanes_of_rows(row, half, 1, end, n_.body);
     for (const Accumulator &a : combined_.accumulators)
       if (a.in_lanes()) add_block(of(a.cell), round, end);
+    text_.close();
+  }
+  /// Emits the thread's lanes of so many rows, as long as there are as many.
+  void lanes_of_rows(const std::string &row, const std::string &half, int64_t rows, const std::string &end,
+                     const Stmt &body) {
+    text_.line("#pragma unroll 1");
+    std::string last = rows > 1 ? cat(" + ", sum_lanes * rows - warp_threads) : "";
+    text_.open(cat("for (; ", row, last, " < ", end, "; ", row, " += ", sum_lanes * rows, ")"));
+    text_.line("#pragma unroll");
+    text_.open(cat("for (i32 ", half, " = 0; ", half, " < ", 2 * rows, "; ", half, "++)"));
+    text_.line(cat("const i64 ", k_, " = ", row, " + 32 * ", half, ";"));
+    if (rows == 1) text_.line(cat("if (", k_, " >= ", end, ") break;"));
+    std::string lane = rows > 1 ? cat(half, " & 1") : half;
+    can_end_ ? call(cat(", ", lane)) : iteration(cat("[", lane, "]"), body);
+    text_.close();
     text_.close();
   }
   void add_block(const Variables &v, const std::string &first, const std::string &end) {

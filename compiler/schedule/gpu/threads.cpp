@@ -93,16 +93,15 @@ Sym launch_rows(LoopNest &nest, const std::vector<Sym> &loops) {
 struct ThreadPlan {
   int64_t per_block = 0, vector = 0, unroll = 0;
 };
-/// Vectors of a thread. Chosen: it has 64 bytes under way in 16 registers (with eight vectors, ptxas spills
-/// rather than use more than 32 of them). 64 such blocks load what latency times bandwidth of an H100 is.
+/// Vectors of a thread, of each array. Chosen: a thread of `a + b` has 128 bytes under way, in 32 registers.
 int64_t vectors_of_thread(const For &n, int64_t vector) {
-  constexpr int64_t loads_under_way = 4;
+  constexpr int64_t most = 4;
+  constexpr size_t few_arrays = 3;
   constexpr uint32_t few_operations = 4, some_operations = 12;  // of which there are as many copies
-  std::vector<VectorAccess> all = vector_loop(n, vector).accesses;
-  auto loads = std::count_if(all.begin(), all.end(), [](const VectorAccess &a) { return a.is_loaded; });
+  size_t arrays = vector_loop(n, vector).accesses.size();
   uint32_t operations = operations_on_gpu(n);
-  if (operations > some_operations || loads > 2) return 1;
-  return operations <= few_operations && loads <= 1 ? loads_under_way : loads_under_way / 2;
+  if (operations > some_operations) return 1;
+  return operations <= few_operations && arrays <= few_arrays ? most : most / 2;
 }
 /// `is_line`: the loop's elements are not cut in rows.
 ThreadPlan thread_plan(const For &n, int64_t threads, bool is_line) {

@@ -21,12 +21,13 @@ namespace kw {
 
 namespace {
 
-/// Results that one thread combines. Chosen: the kernel needs 100 registers, and 64 ms to compile. One of 64
-/// results spills.
-constexpr int64_t radix_bits = 4, radix = int64_t{1} << radix_bits;
+/// Iterations of a block of threads: 32 sums of 4,096 terms, whose combination in pairs is a subtree of that
+/// of all (language.md 3). Chosen: 512 MB then have 1,024 blocks.
+constexpr int64_t part_of_block = 32 * sum_block;
+/// Parts that one thread combines at once. Chosen: the kernel then has 32 registers; eight take 47.
+constexpr int64_t radix_bits = 2, radix = int64_t{1} << radix_bits;
 /// Levels for 2^46 iterations.
-constexpr int64_t most_levels = 9;
-constexpr int64_t threads_of_level = 32;  // chosen
+constexpr int64_t most_levels = 15;
 
 /// The loops of a reduction, and its parts.
 class RfactorNest {
@@ -49,7 +50,7 @@ class RfactorNest {
   }
 
   Stmt run() {
-    std::vector<Stmt> statements{reduce_blocks(), combine_parts()};
+    std::vector<Stmt> statements{reduce_parts(), combine_parts()};
     for (size_t i = 0; i < parts_.size(); ++i) statements.push_back(add_total(i));
     for (const SelectedParts &s : selected_) statements.push_back(s.take_total());
     Stmt out = seq(std::move(statements), loc_);
@@ -69,7 +70,7 @@ class RfactorNest {
   /// Memory has a size that follows from the call, so it cannot name locals.
   Expr iterations() const { return iterations_of(loops_); }
   static Expr blocks_of(const Expr &count) {
-    return binary(BinOp::floor_div, add(count, const_int(sum_block - 1)), const_int(sum_block));
+    return binary(BinOp::floor_div, add(count, const_int(part_of_block - 1)), const_int(part_of_block));
   }
   const Accumulator &value(size_t i) const { return values_.accumulators[i]; }
   Expr identity(size_t i) const { return identity_of(value(i).op, cells_[i]->dtype); }
@@ -84,20 +85,20 @@ class RfactorNest {
     }));
   }
 
-  /// for b in grid: cell = identity; for k in block(4096 b, …): body; parts[b] = cell
-  Stmt reduce_blocks() const {
-    Sym b = new_iterator("b"), k = new_iterator("k");
-    Expr first = mul(kw::ref(b), const_int(sum_block)), count = kw::ref(count_);
-    Expr end = binary(BinOp::min, count, add(first, const_int(sum_block)));
-    Stmt iteration = body(k);
+  /// for b in grid: cell = identity; for k in block(131072 b, …): body; parts[b] = cell
+  Stmt reduce_parts() const {
+    Sym b = new_iterator("b");
+    Expr first = mul(kw::ref(b), const_int(part_of_block)), count = kw::ref(count_);
+    Expr end = binary(BinOp::min, count, add(first, const_int(part_of_block)));
+    Sym k = new_iterator("k");
+    For block{k, first, end, 1, ForKind::block, Hint::none, {}, body(k)};
+    block.how.threads = block_team_threads, block.id = loops_.back()->id;
+    plan_team(block);
     if (has_lanes()) {
-      // A last block of fewer terms than lanes is added in lanes as well: the others add nothing.
-      iteration = if_else(binary(BinOp::lt, kw::ref(k), count), iteration, {}, loc_);
-      end = binary(BinOp::max, end, add(first, const_int(sum_lanes)));
+      // A last part of fewer terms than lanes is added in lanes as well: the other lanes add nothing.
+      block.body = if_else(binary(BinOp::lt, kw::ref(k), count), block.body, {}, loc_);
+      block.hi = binary(BinOp::max, end, add(first, const_int(sum_lanes)));
     }
-    For block{k, first, end, 1, ForKind::block, Hint::none, {}, std::move(iteration)};
-    block.how.threads = warp_threads, block.id = loops_.back()->id;
-    if (!has_lanes()) plan_team(block);
     std::vector<Stmt> statements;
     for (size_t i = 0; i < cells_.size(); ++i) statements.push_back(store(cells_[i], {}, identity(i), loc_));
     auto append = [&](const std::vector<Stmt> &more) {
@@ -112,7 +113,9 @@ class RfactorNest {
     for (const Buf &cell : cells_) out = alloc(cell, Fill::none, out, loc_);
     for (const SelectedParts &s : selected_)
       for (const Buf &cell : s.cells()) out = alloc(cell, Fill::none, out, loc_);
-    return grid(b, kw::ref(blocks_), teams_of_block, std::move(out));
+    For launch{b, const_int(0), kw::ref(blocks_), 1, ForKind::grid, Hint::none, {}, std::move(out)};
+    launch.how.per_block = 1, launch.id = loops_.front()->id;
+    return for_loop(std::move(launch), loc_);
   }
 
   bool has_lanes() const {
@@ -143,7 +146,7 @@ class RfactorNest {
         });
     return flat_iteration(loops_, k, one);
   }
-  /// for level: for g in grid: parts[16^(level + 1) g] = the combination of 16 parts, 16^level apart
+  /// for level: for g in block: parts[4^(level + 1) g] = the combination of 4 parts, 4^level apart
   Stmt combine_parts() const {
     Sym level = new_iterator("level"), distance = new_local("distance"), g = new_iterator("g");
     Expr apart = kw::ref(distance), levels = const_int(0), span = const_int(1);
@@ -158,9 +161,11 @@ class RfactorNest {
     }
     for (const SelectedParts &s : selected_)
       statements.push_back(s.combine(mul(kw::ref(g), group), apart, radix));
-    Stmt launch = grid(g, groups, threads_of_level, seq(std::move(statements), loc_));
+    Stmt combined = seq(std::move(statements), loc_);
+    For team{g, const_int(0), groups, 1, ForKind::block, Hint::none, {}, std::move(combined)};
+    team.how.threads = block_team_threads, team.id = loops_.front()->id;
     Expr power = binary(BinOp::shl, const_int(1), mul(kw::ref(level), const_int(radix_bits)));
-    Stmt body = let(distance, power, std::move(launch), loc_);
+    Stmt body = let(distance, power, for_loop(std::move(team), loc_), loc_);
     return for_loop({level, const_int(0), levels, 1, ForKind::serial, Hint::none, {}, std::move(body)}, loc_);
   }
   /// Combines the parts `from` to `to` of a group in pairs. Those beyond the last block change nothing.
@@ -179,16 +184,10 @@ class RfactorNest {
     return store(a.cell, a.index, binary(a.op, load(a.cell, a.index), load(parts_[i], {const_int(0)})), loc_);
   }
 
-  Stmt grid(const Sym &iter, const Expr &trips, int64_t per_block, Stmt body) const {
-    For out{iter, const_int(0), trips, 1, ForKind::grid, Hint::none, {}, std::move(body)};
-    out.how.per_block = static_cast<uint32_t>(per_block), out.id = loops_.front()->id;
-    return for_loop(std::move(out), loc_);
-  }
-
   const std::vector<const For *> &loops_;
   Loc loc_;
   CombinedValues values_;
-  Sym count_, blocks_;              ///< of iterations; of blocks of 4,096
+  Sym count_, blocks_;              ///< of iterations; of blocks of threads, each with a part
   std::vector<Buf> cells_, parts_;  ///< of each accumulator: of a block, of all blocks
   std::vector<SelectedParts> selected_;
 };

@@ -1,8 +1,9 @@
-// Rewrites a reduction with nothing parallel outside for a GPU: each team reduces 4,096 iterations, and
-// launches combine 16 results in each thread, in pairs, until one remains. Selections: selected_parts.h.
+// Rewrites a reduction with nothing parallel outside for a GPU: each block of threads reduces 131,072
+// iterations, and one block combines their results, four in each thread, in pairs, until one remains.
+// Selections: selected_parts.h.
 //     for i: for j: s += x[i, j] @ lanes  →
 //         for b in grid: part = -0.0;  for k in block: part += x[k // m, k % m];  parts[b] = part
-//         for level: for g in grid: parts[16 g] = parts[16 g] + … + parts[16 g + 15]
+//         for level: for g in block: parts[4 g d] = parts[4 g d] + … + parts[(4 g + 3) d]      d = 4^level
 #pragma once
 
 #include <vector>

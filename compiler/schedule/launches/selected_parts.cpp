@@ -69,9 +69,7 @@ Stmt SelectedParts::combine(const Expr &first, const Expr &apart, int64_t count)
   Stmt body =
       if_else(binary(BinOp::lt, kw::ref(at), blocks_), if_better(kw::ref(at), best, number, take), {}, loc_);
   body = let(at, add(first, mul(apart, kw::ref(part))), body, loc_);
-  For others{part, const_int(1), const_int(count), 1, ForKind::unroll, Hint::none, {}, std::move(body)};
-  constexpr uint32_t loads_at_once = 5;  // of 15 parts. Chosen: all at once need up to 230 registers
-  others.how.unroll = loads_at_once;
+  For others{part, const_int(1), const_int(count), 1, ForKind::serial, Hint::none, {}, std::move(body)};
   std::vector<Stmt> statements{store(best, {}, load(parts_[best_], {first}), loc_),
                                store(number, {}, load(numbers(), {first}), loc_),
                                store(winner, {}, first, loc_), for_loop(std::move(others), loc_)};

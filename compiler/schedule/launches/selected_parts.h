@@ -13,7 +13,7 @@ namespace kw {
 ///         for b in grid: own = best; own_at = at; number = -1
 ///                        for k in block: if x[k] < own: own = x[k]; own_at = k; number = k
 ///                        bests[b] = own; ats[b] = own_at; numbers[b] = number
-///         for level: for g in grid: the best of 16 parts, of those with a number
+///         for level: for g in block: the best of 4 parts, of those with a number
 ///         if 0 <= numbers[0]: best = bests[0]; at = ats[0]
 class SelectedParts {
  public:

@@ -18,11 +18,15 @@ namespace kw {
 
 namespace {
 
-/// Iterations of a part. Chosen: four of each thread, whose copies hide the time of a barrier.
-constexpr int64_t part = 4 * block_team_threads;
-/// Parts of an array: one in use, and one under way. A thread takes longer for its 1,024 iterations than
-/// memory for a part.
-constexpr uint32_t stages = 2;
+/// Threads that copy for the one chain. Chosen: a warp for each of the four schedulers of a multiprocessor,
+/// so that no warp waits for the instructions of another one.
+constexpr int64_t threads = 128;
+/// Iterations of a part. Chosen: eight of each thread, whose copies hide the time of a barrier.
+constexpr int64_t part = 8 * threads;
+/// Most parts of an array: one in use, and three under way.
+constexpr uint32_t most_stages = 4;
+/// Bytes of a block. Chosen: nine blocks fit a multiprocessor of 228 KB.
+constexpr int64_t most_bytes = 24 << 10;
 
 std::vector<RowAccess> accesses_of(const For &loop) {
   return row_accesses(loop, [&](const std::vector<Expr> &index) {
@@ -36,11 +40,17 @@ std::vector<RowAccess> accesses_of(const For &loop) {
   });
 }
 
-int64_t bytes_of(const std::vector<RowAccess> &rows) {
+int64_t bytes_of(const std::vector<RowAccess> &rows, uint32_t stages) {
   int64_t bytes = 0;
   for (const RowAccess &r : rows)
     bytes += part * static_cast<int64_t>(item_size(r.buf->dtype)) * (r.is_loaded ? stages : 1);
   return bytes;
+}
+/// Returns how many parts of each array fit, at least two.
+uint32_t stages_of(const std::vector<RowAccess> &rows) {
+  uint32_t stages = most_stages;
+  while (stages > 2 && bytes_of(rows, stages) > most_bytes) --stages;
+  return stages;
 }
 
 class ChainBuilder {
@@ -64,7 +74,7 @@ class ChainBuilder {
     For out{number_,         const_int(0), count, 1,
             ForKind::serial, Hint::none,   {},    let(first_, at, std::move(body), loc_)};
     out.id = loop_.id;
-    if (std::any_of(rows_.begin(), rows_.end(), can_copy_ahead)) out.how.stages = stages;
+    if (std::any_of(rows_.begin(), rows_.end(), can_copy_ahead)) out.how.stages = stages_of(rows_);
     Stmt whole = for_loop(std::move(out), loc_);
     for (const Buf &b : parts_) whole = alloc(b, Fill::none, whole, loc_);
     return whole;
@@ -112,7 +122,7 @@ class ChainBuilder {
     if (statements.empty()) return {};
     For out{k,          const_int(0), sub(kw::ref(end_), kw::ref(first_)), 1, ForKind::block,
             Hint::none, {},           seq(std::move(statements), loc_)};
-    out.how.threads = static_cast<uint32_t>(block_team_threads);
+    out.how.threads = static_cast<uint32_t>(threads);
     return for_loop(std::move(out), loc_);
   }
 
@@ -132,7 +142,7 @@ bool can_stage_chain(const For &loop) {
   if (!fits) return false;
   walk(loop.body, [&](const Store &s, const Stmt &) { fits = fits && s.order == Order::source; });
   std::vector<RowAccess> rows = accesses_of(loop);
-  return fits && !rows.empty() && bytes_of(rows) <= most_shared_bytes / 2;
+  return fits && !rows.empty() && bytes_of(rows, 2) <= most_bytes;
 }
 
 Stmt staged_chain(const For &loop, const Loc &loc) { return ChainBuilder(loop, loc).run(); }

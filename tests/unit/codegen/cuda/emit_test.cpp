@@ -35,9 +35,19 @@ TEST(EmitCuda, a_nest_is_a_grid) {
             "KW_KERNEL(128) f_0(f32 *__restrict__ a, i64 n, i64 m, f32 q) {\n"
             "  #pragma unroll 1\n"
             "  for (i64 i = kw_block(y); i < n; i += kw_blocks(y)) {\n"
-            "    #pragma unroll 1\n"
-            "    for (i64 j = kw_block(x) * 128 + kw_thread; j < m; j += kw_blocks(x) * 128) {\n"
+            "    const i64 j = kw_block_number * 128 + kw_thread;\n"
+            "    if (j < m) {\n"
             "      a[i * m + j] = q;\n    }\n  }\n}\n");
+}
+
+TEST(EmitCuda, a_loop_runs_what_blocks_are_not_there_for) {
+  // z is a loop of the nest
+  std::string text = text_of(
+      "for i in grid(0, 9, 1):\n  for k in grid(0, n, 1):\n"
+      "    for j in grid(0, m, 1, per_block=128):\n      a[k, j] = q");
+  constexpr std::string_view loop =
+      "for (i64 j = kw_block(x) * 128 + kw_thread; j < m; j += kw_blocks(x) * 128) {\n";
+  EXPECT_NE(text.find(loop), std::string::npos) << text;
 }
 
 TEST(EmitCuda, iterations_are_counted_where_a_loop_begins_elsewhere) {

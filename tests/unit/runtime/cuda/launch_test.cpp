@@ -39,12 +39,12 @@ class Recorder : public LaunchQueue {
   std::vector<std::string> done_;
 };
 
-/// What a kernel over i64 p[n] and an integer k asks for, with n = 100 and k = 3.
-std::string asked(std::string_view lines, int turns = 0) {
+/// What a kernel over i64 p[n] and an integer k asks for, with k = 3.
+std::string asked(std::string_view lines, int turns = 0, int64_t n = 100) {
   std::string text = "def f(p: inout(i64, (n,)), k: scalar(i64)):\n  fp('strict')\n  dims(n)\n";
   for (const std::string &line : split_text(lines, '\n')) text += cat("  ", line, "\n");
   LaunchProgram program = emit_launches(unit::ir(text + "  return p\n"), *target_of_class("sm_90")).launches;
-  int64_t dims[] = {100};
+  int64_t dims[] = {n};
   uint64_t scalars[] = {3};
   Recorder queue(turns);
   LaunchResult r = run_launches(program, {dims, 1, scalars, 1}, queue);
@@ -57,6 +57,14 @@ TEST(Launches, blocks_cover_the_iterations) {
   EXPECT_EQ(asked("for i in grid(0, n, 1):\n  for j in grid(2, n, 3, per_block=8):\n    p[j] = i"),
             "launch 0 5,100,1");
   EXPECT_EQ(asked("for i in grid(n, n, 1):\n  p[i] = 1"), "");  // no iteration is no launch
+}
+
+TEST(Launches, more_blocks_than_a_row_has_go_on_in_the_next_row) {
+  constexpr int64_t row = int64_t{1} << 30;
+  auto blocks = [](int64_t n) { return asked("for i in grid(0, n, 1, per_block=256):\n  p[i] = 1", 0, n); };
+  EXPECT_EQ(blocks(256 * row), "launch 0 1073741824,1,1");
+  EXPECT_EQ(blocks(256 * row + 1), "launch 0 1073741824,1,2");
+  EXPECT_EQ(blocks((int64_t{1} << 46) - 1), "launch 0 1073741824,1,256");
 }
 
 TEST(Launches, the_host_runs_loops_conditions_and_memory) {
