@@ -1,13 +1,16 @@
 // Looks up, compiles and stores machine code for GPUs.
 #include "runtime/cuda/cubins.h"
 
+#include <elf.h>
 #include <pthread.h>
 
 #include <atomic>
+#include <cstring>
 #include <exception>
 #include <new>
 
 #include "codegen/llvm_library.h"
+#include "runtime/cuda/device.h"
 #include "runtime/frozen.h"
 #include "support/log.h"
 #include "support/machine.h"
@@ -71,9 +74,21 @@ std::vector<CubinSource> cubin_sources(const Artifact &a, NvrtcWant want) {
   return out;
 }
 
+bool is_code_for(std::string_view image, std::string_view arch) {
+  constexpr unsigned char abi_of_cuda_13 = 8;
+  Elf64_Ehdr head;
+  if (image.size() < sizeof head) return false;
+  std::memcpy(&head, image.data(), sizeof head);
+  bool is_cubin = std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_machine == EM_CUDA;
+  // The number of the architecture has moved (NVRTC 13.0; cuobjdump of 12 reads the last byte).
+  uint32_t number = (head.e_ident[EI_ABIVERSION] < abi_of_cuda_13 ? head.e_flags : head.e_flags >> 8) & 0xff;
+  return is_cubin && number == static_cast<uint32_t>(arch_number(arch));
+}
+
 std::optional<Cubin> find_cubin(const CubinSource &source) {
   auto entry = process_jit().find_code(key_text(source), CodeKind::cubin);
-  if (!entry) return std::nullopt;
+  if (!entry || (source.want == NvrtcWant::cubin && !is_code_for(entry->code, source.arch)))
+    return std::nullopt;
   if (has_compiled && entry->from != nvrtc_identity()) return std::nullopt;
   return Cubin{std::move(entry->code), std::move(entry->explain), std::move(entry->from)};
 }

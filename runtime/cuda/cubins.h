@@ -32,8 +32,11 @@ struct Cubin {
 /// Returns the sources of the kernels of an artifact for GPUs, in their order.
 std::vector<CubinSource> cubin_sources(const Artifact &a, NvrtcWant want);
 
+/// Returns whether an ELF image has machine code for an architecture, "sm_90", as its header says.
+bool is_code_for(std::string_view image, std::string_view arch);
+
 /// Returns machine code from the disk cache. Nothing on a miss, also if another NVRTC made it than the one
-/// that this process has opened.
+/// that this process has opened, or if its header names another architecture.
 std::optional<Cubin> find_cubin(const CubinSource &source);
 /// Compiles and stores it. Throws ResolvedError: E502 without NVRTC, E503 if NVRTC refuses the text, E507 if
 /// KW_FROZEN forbids compiling.

@@ -543,12 +543,16 @@ Result cuLibraryLoadData(Library **library, const void *code, int *, void **, un
   std::string from_text = library_of_text(static_cast<const char *>(code));
   if (!from_text.empty()) code = from_text.data();
   const auto *head = static_cast<const Elf64_Ehdr *>(code);
-  if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_machine != EM_X86_64) return invalid_image;
-  size_t size = head->e_shoff + size_t{head->e_shentsize} * head->e_shnum;
+  auto machine_wanted = from_text.empty() ? EM_CUDA : EM_X86_64;
+  if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_machine != machine_wanted)
+    return invalid_image;
+  std::string bytes(static_cast<const char *>(code), head->e_shoff + size_t{head->e_shentsize} * head->e_shnum);
+  auto *own = reinterpret_cast<Elf64_Ehdr *>(bytes.data());
+  own->e_machine = EM_X86_64, own->e_flags = 0, own->e_ident[EI_ABIVERSION] = 0;
   // a file with a name of its own: the loader takes equal names for one library
   std::string path = "/tmp/kw_kernel_XXXXXX";
   int file = ::mkstemp(path.data());
-  bool is_written = file >= 0 && ::write(file, code, size) == static_cast<ssize_t>(size);
+  bool is_written = file >= 0 && ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
   void *handle = is_written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!handle) std::fprintf(stderr, "[emulator] %s\n", dlerror());
   if (file >= 0) ::close(file), ::unlink(path.c_str());
