@@ -102,3 +102,18 @@ def test_what_only_some_iterations_may_read_is_not_copied() -> None:
 def test_nvrtc_accepts_them(device: str) -> None:
     for function in KERNELS:
         nvrtc.expect_accepted(kw.kernel(function).cuda("f32[:]", "f32[:]", device=device), device)
+
+
+def test_chains_share_the_memory_of_a_block(device: Device) -> None:
+    """Two chains of float64 would have all 48 KB, and the threads exchange sums besides."""
+    kernel = kw.kernel(
+        "def f(x, y):\n    p = output_tensor(x.shape, x.dtype)\n    q = output_tensor(x.shape, x.dtype)\n"
+        "    s = 0.0\n    for j in range(x.shape[0]):\n        s = s * 0.5 + x[j]\n        p[j] = s\n"
+        "    for j in range(x.shape[0]):\n        s = s * 0.25 + y[j]\n        q[j] = s\n"
+        "    most = x[0]\n    for j in range(300):\n        most = max(most, y[j])\n    q[0] = most\n    return p, q\n"
+    )
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal(3000), rng.standard_normal(3000)
+    found = kernel(kw.Tensor(x, device="cuda"), kw.Tensor(y, device="cuda"))
+    for of_device, of_cpu in zip(found, kernel(x, y), strict=True):
+        assert of_device.numpy().tobytes() == of_cpu.tobytes()

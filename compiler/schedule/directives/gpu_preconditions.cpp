@@ -112,7 +112,8 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Team &d) 
   const For &n = *nest.loops[d.loop].loop;
   if (!holds_serial_loops_alone(n)) return has_kind;
   if (d.vector && d.vector != team_vector_width(n)) return no_vectors;
-  bool fits = shared_bytes(grid ? grid->body : f.body) * per_block <= most_shared_bytes;
+  int64_t bytes = shared_bytes(grid ? grid->body : f.body) * per_block;
+  bool fits = bytes + (is_warp ? 0 : exchanged_bytes) <= most_shared_bytes;
   return fits ? "" : "its team has too large arrays";
 }
 
@@ -188,8 +189,9 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const StageChai
   // Beside launches, the loops around it may run on the host.
   if (has_grid && nest.loops[d.loop].parent != NestLoop::no_loop)
     return "one team does not execute all of it";
-  if (shared_bytes(f.body) > most_shared_bytes / 2) return "its team has too large arrays";
-  return can_stage_chain(n) ? "" : "it goes through no array of which parts can be copied";
+  if (!can_stage_chain(n)) return "it goes through no array of which parts can be copied";
+  bool fits = shared_bytes(f.body) + exchanged_bytes + bytes_of_chain(n) <= most_shared_bytes;
+  return fits ? "" : "its team has too large arrays";
 }
 
 std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const FoldFill &d) {

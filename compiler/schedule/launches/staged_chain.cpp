@@ -145,6 +145,11 @@ bool can_stage_chain(const For &loop) {
   return fits && !rows.empty() && bytes_of(rows, 2) <= most_bytes;
 }
 
+int64_t bytes_of_chain(const For &loop) {
+  std::vector<RowAccess> rows = accesses_of(loop);
+  return bytes_of(rows, stages_of(rows));
+}
+
 Stmt staged_chain(const For &loop, const Loc &loc) { return ChainBuilder(loop, loc).run(); }
 
 }  // namespace kw

@@ -11,6 +11,8 @@ namespace kw {
 
 /// Returns whether the loop goes through an array of which parts can be copied.
 bool can_stage_chain(const For &loop);
+/// Returns the bytes of memory that the team of such a loop shares.
+int64_t bytes_of_chain(const For &loop);
 
 /// Returns the loop over parts.
 Stmt staged_chain(const For &loop, const Loc &loc);
