@@ -59,10 +59,6 @@ PASS_ARRAY = "pass a NumPy array or a number"
 AS_ARRAY = "convert it: np.asarray(...)"
 AS_TYPE = "convert it with .astype(...)"
 AS_NATIVE = "convert it with .astype(a.dtype.newbyteorder('='))"
-AS_OPERATOR = (
-    'operators take tensors: kw.register_op("namespace::copy", copy) makes the kernel one; or pass its'
-    " .numpy()"
-)
 AS_PLAIN = "pass a plain array: np.asarray(...)"
 
 
@@ -84,7 +80,6 @@ WRONG_TYPES: dict[str, tuple[Any, str, str]] = {
     "complex": (1j, "a complex", PASS_ARRAY),
     "range": (range(3), "a range", PASS_ARRAY),
     "object": (object(), "an object", PASS_ARRAY),
-    "tensor": (kw.Tensor(np.ones(2)), "a Tensor", AS_OPERATOR),
     "byte-swapped": (np.ones(2, ">f4"), "an array of foreign byte order (>f4)", AS_NATIVE),
     "object array": (np.ones(2, "O"), "an array of dtype object", AS_TYPE),
     "string array": (np.array(["x"]), "an array of dtype <U1", AS_TYPE),

@@ -512,16 +512,6 @@ def test_elementary_functions_by_any_name_agree_under_python() -> None:
     np.testing.assert_array_equal(kernel(x), kernel.py(x))
 
 
-def test_a_tensor_is_no_self() -> None:
-    """The first of several arguments may be the `self` of a method, but no tensor of an operator."""
-    told = raised(kw.KernelTypeError, lambda: add(kw.Tensor(ONES), ONES))
-    assert told == (
-        "error[E221]: argument 'a' of kernel 'add' is a Tensor\n"
-        '      = help: operators take tensors: kw.register_op("namespace::add", add) makes the kernel one; or'
-        " pass its .numpy()"
-    )
-
-
 def test_bfloat16_is_named_alike() -> None:
     for dtype in ("bfloat16", kw.bfloat16):
         for made in (kw.Tensor(ONES, dtype), kw.Tensor(ONES).astype(dtype), kw.ops.cast(ONES, dtype)):

@@ -261,9 +261,6 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
   }
   std::string help = "pass a NumPy array or a number";
   if (PyList_Check(o) || PyTuple_Check(o)) help = "convert it: np.asarray(...)";
-  if (tensor_of(o))
-    help = cat("operators take tensors: kw.register_op(\"namespace::", k.name, "\", ", k.name,
-               ") makes the kernel one; or pass its .numpy()");
   return refuse_type(k, i, with_article(type_name(o)), help);
 }
 
@@ -295,6 +292,11 @@ bool read_out(const KernelState &k, CallFrame &f) {
 }  // namespace
 
 bool read_number(const KernelState &k, size_t i, CallFrame &f) { return read_other(k, i, f); }
+
+bool refuse_history(const KernelState &k, size_t i) {
+  return refuse_type(k, i, "a tensor that gradients go through",
+                     cat("register the kernel: kw.register_op(\"namespace::", k.name, "\", ", k.name, ")"));
+}
 
 bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help) {
   raise_error(Code::E221, cat("argument '", parameter_name(k, i), "' of kernel '", k.name, "' is ", what),
@@ -328,12 +330,23 @@ static std::string help_for_foreign(PyObject *o, const std::string &name) {
   return "pass an array in the memory of this process";
 }
 
+/// Replaces a tensor of ours by an array over its memory. Returns false with an exception.
+static bool adopt_tensor(const KernelState &k, size_t i, PyObject *&o, CallFrame &f) {
+  const Tensor &t = *tensor_of(o);
+  if (t.history()) return refuse_history(k, i);
+  PyRef view(array_over(t));
+  if (!view) return false;
+  PyObject *original = std::exchange(o, view.get());
+  f.foreign.emplace_back(std::move(view), original);
+  return true;
+}
+
 /// Replaces another library's array by its NumPy view; leaves other arguments unchanged.
 static bool adopt_foreign(const KernelState &k, size_t i, CallFrame &f) {
   PyObject *o = f.args[i];
   // these are read directly, although NumPy's own objects also export the protocols
   if (PyArray_Check(o) || PyLong_Check(o) || PyFloat_Check(o) || PyArray_IsScalar(o, Generic)) return true;
-  if (tensor_of(o)) return true;  // refused: gradients of tensors need an operator
+  if (tensor_of(o)) return adopt_tensor(k, i, f.args[i], f);
   std::string why;
   PyRef view = view_of_foreign(o, why);
   if (PyErr_Occurred()) return false;
@@ -353,6 +366,11 @@ bool read_arguments(const KernelState &k, CallFrame &f) {
     if (!adopt_foreign(k, i, f)) return false;
     bool ok = PyArray_Check(f.args[i]) ? read_tensor(k, i, f) : read_other(k, i, f);
     if (!ok) return false;
+  }
+  for (size_t i = 0; i < f.out_count; ++i) {
+    if (!f.given[i] || !tensor_of(f.given[i])) continue;
+    if (!adopt_tensor(k, max_args, f.given[i], f)) return false;
+    f.outs[i] = f.given[i];
   }
   // the following entries belong to out=: reread_out truncates the lists to these counts
   f.given_words = f.words.size(), f.given_strides = f.strides.size(), f.given_copies = f.copies.size();

@@ -23,12 +23,13 @@ struct CallFrame : Invocation {
   PyRef defaults;  ///< holds the default values among `args`
 };
 
-/// Returns an argument as the caller passed it.
-inline PyObject *passed(const CallFrame &f, size_t i) {
+/// Returns an argument or an array of out= as the caller passed it.
+inline PyObject *as_passed(const CallFrame &f, PyObject *o) {
   for (const auto &[view, original] : f.foreign)
-    if (view.get() == f.args[i]) return original;
-  return f.args[i];
+    if (view.get() == o) return original;
+  return o;
 }
+inline PyObject *passed(const CallFrame &f, size_t i) { return as_passed(f, f.args[i]); }
 
 /// Binds positional arguments, keywords, defaults and out=. Returns false with an exception.
 bool bind_arguments(const KernelState &k, PyObject *const *args, size_t nargs, PyObject *kwnames,
@@ -40,6 +41,8 @@ bool read_arguments(const KernelState &k, CallFrame &f);
 bool read_number(const KernelState &k, size_t i, CallFrame &f);
 /// Raises E221 for argument `i`: `what` ends the sentence "argument 'x' of kernel 'k' is …". Returns false.
 bool refuse_type(const KernelState &k, size_t i, const std::string &what, const std::string &help);
+/// Raises E221 for argument `i`, whose gradient a kernel that is no operator would lose. Returns false.
+bool refuse_history(const KernelState &k, size_t i);
 /// Returns the name of a parameter; "out" after the last one.
 std::string parameter_name(const KernelState &k, size_t i);
 /// Reads out= again if some of its outputs are computed in new arrays. Returns false with an exception.

@@ -29,13 +29,6 @@ bool refuse_device(const KernelState &k, size_t i, Device its, size_t first, Dev
   return false;
 }
 
-/// Returns an argument or output as the caller passed it.
-PyObject *as_passed(const CallFrame &f, PyObject *o) {
-  for (const auto &[view, original] : f.foreign)
-    if (view.get() == o) return original;
-  return o;
-}
-
 /// Returns the first argument that lies on the device of the call.
 size_t first_on(const CallFrame &f, Device device) {
   for (size_t i = 0; i < f.arg_count; ++i)
@@ -49,10 +42,7 @@ bool read_array(const KernelState &k, size_t i, Device device, const CallFrame &
   bool is_captured = i >= k.parameters.names.size();
   if (const Tensor *given = tensor_of(o)) {
     t = *given;
-    if (t.history())
-      return refuse_type(
-          k, i, "a tensor that gradients go through",
-          cat("register the kernel: kw.register_op(\"namespace::", k.name, "\", ", k.name, ")"));
+    if (t.history()) return refuse_history(k, i);
   } else if (is_array(o)) {
     t = tensor_over(o, "an argument");
     if (!t) return false;

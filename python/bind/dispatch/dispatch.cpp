@@ -163,23 +163,40 @@ bool make_outputs(const Entry &entry, CallFrame &f, Outputs &outs) {
   return true;
 }
 
+/// Returns the class of the results of a call with tensors: that of the first one. Null for other calls.
+PyTypeObject *class_of_results(const CallFrame &f) {
+  for (const auto &[view, original] : f.foreign)
+    if (tensor_of(original)) return result_class(original);
+  return nullptr;
+}
+
 /// Builds the result of the call: for an argument or an array of out= the object that the caller passed, else
-/// the new array.
+/// the new array, in calls with tensors a tensor over it. Returns null with an exception.
 PyObject *make_result(const LoadedKernel &kernel, const CallFrame &f, Outputs &outs) {
   const Artifact &a = kernel.artifact();
+  PyTypeObject *type = class_of_results(f);
+  auto made = [&](PyObject *array) {
+    if (!type) [[likely]]
+      return Py_NewRef(array);
+    Tensor t = tensor_over(array, "a result");
+    return t ? wrap_tensor(type, std::move(t)) : nullptr;
+  };
   auto object = [&](uint32_t param) {
     const ParamRecord &p = a.params[param];
     if (p.arg >= 0) return Py_NewRef(passed(f, static_cast<size_t>(p.arg)));
     size_t number = 0;
     for (uint32_t i = 0; i < param; ++i) number += a.params[i].mode == ParamMode::out;
     bool from_user = number < f.out_count && f.given[number];
-    return Py_NewRef(from_user ? f.given[number] : outs.array[number]);
+    return from_user ? Py_NewRef(as_passed(f, f.given[number])) : made(outs.array[number]);
   };
   if (a.results.size() == 1 && !a.tuple_of_one) return object(a.results[0]);
-  PyObject *tuple = PyTuple_New(static_cast<Py_ssize_t>(a.results.size()));
-  for (size_t i = 0; tuple && i < a.results.size(); ++i)
-    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), object(a.results[i]));
-  return tuple;
+  PyRef tuple(PyTuple_New(static_cast<Py_ssize_t>(a.results.size())));
+  for (size_t i = 0; tuple && i < a.results.size(); ++i) {
+    PyObject *one = object(a.results[i]);
+    if (!one) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), one);
+  }
+  return tuple.release();
 }
 
 /// Counts the writes of a run into memory of tensors, over which arguments or arrays of out= are arrays.
