@@ -323,7 +323,9 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
     }
     if (!machine) return print(*f);
     if (stage == "cuda" || stage == "ptx") {
-      std::string text = cuda_text(emit_launches(*f, r.target).bytes);
+      SourcePlaces places{p.sources, input.places};
+      std::string text =
+          cuda_text(emit_launches(*f, r.target, input.places.empty() ? nullptr : &places).bytes);
       return stage == "cuda" ? text : compile_by_nvrtc(text, r.target.arch, NvrtcWant::ptx).bytes;
     }
     return call_llvm(*f, r.target, stage == "llvm" ? LlvmWant::ir : LlvmWant::assembly);

@@ -47,8 +47,8 @@ EmittedCode emit_object(const Func &f, const Target &target, const SourcePlaces 
 /// Returns the printed IR, which the interpreter's loader parses again.
 EmittedCode emit_ir(const Func &f, const Target &, const SourcePlaces *) { return {print(f)}; }
 /// Returns the texts of the launches. NVRTC compiles them later, when a device is known.
-EmittedCode emit_text(const Func &f, const Target &target, const SourcePlaces *) {
-  return emit_launches(f, target);
+EmittedCode emit_text(const Func &f, const Target &target, const SourcePlaces *places) {
+  return emit_launches(f, target, places);
 }
 
 void prepare_nothing(const Target &) {}

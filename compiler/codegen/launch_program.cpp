@@ -64,8 +64,8 @@ bool is_short_tail(const std::vector<Stmt> &items, size_t from) {
 
 class LaunchProgramBuilder {
  public:
-  LaunchProgramBuilder(const Func &f, const Target &target)
-      : f_(f), target_(target), host_(f), code_(f), workspace_(plan_workspace(f)) {}
+  LaunchProgramBuilder(const Func &f, const Target &target, const SourcePlaces *places)
+      : f_(f), target_(target), places_(places), host_(f), code_(f), workspace_(plan_workspace(f)) {}
 
   EmittedCode run() {
     block(f_.body);
@@ -236,7 +236,8 @@ class LaunchProgramBuilder {
   void launch(const Stmt &body) {
     std::string name = cat(f_.name, "_", out_.launches.kernels.size());
     CudaKernel kernel = emit_cuda(
-        {f_, target_, name, body, values_, iterators_, shared_, !is_first_ && has_check(f_.body)}, texts_);
+        {f_, target_, name, body, values_, iterators_, shared_, !is_first_ && has_check(f_.body), places_},
+        texts_);
     is_first_ = false;
     for (size_t d = 3; d-- > 0;) push(kernel.blocks[d]);
     for (size_t k = kernel.temporaries.size(); k-- > 0;) push(kernel.temporaries[k]);
@@ -259,6 +260,7 @@ class LaunchProgramBuilder {
 
   const Func &f_;
   const Target &target_;
+  const SourcePlaces *places_;
   HostValues host_;
   StackCode code_;
   std::vector<WorkspaceSlot> workspace_;
@@ -275,8 +277,8 @@ class LaunchProgramBuilder {
 
 }  // namespace
 
-EmittedCode emit_launches(const Func &f, const Target &target) {
-  return LaunchProgramBuilder(f, target).run();
+EmittedCode emit_launches(const Func &f, const Target &target, const SourcePlaces *places) {
+  return LaunchProgramBuilder(f, target, places).run();
 }
 
 std::string cuda_text(std::string_view code) { return cat(cuda_prelude(), "\n", code); }

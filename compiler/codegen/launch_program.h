@@ -51,8 +51,9 @@ struct EmittedCode {
   std::vector<std::vector<Loc>> loops{};  ///< of each kernel of the program
 };
 
-/// Emits a function in launch form: the bytes are the texts of its kernels. Throws CompileError.
-EmittedCode emit_launches(const Func &f, const Target &target);
+/// Emits a function in launch form: the bytes are the texts of its kernels, in which directives name the
+/// lines of the source if `places` is given. Throws CompileError.
+EmittedCode emit_launches(const Func &f, const Target &target, const SourcePlaces *places = nullptr);
 
 /// Returns a translation unit with the kernels of a code, as a person reads it and as NVRTC compiles it.
 std::string cuda_text(std::string_view code);

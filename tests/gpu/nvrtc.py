@@ -73,7 +73,8 @@ def _attempt(nvrtc: ctypes.CDLL, text: str, arch: str, definition: str) -> Compi
     major, minor = ctypes.c_int(), ctypes.c_int()
     nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     minimal = ["--minimal"] if (major.value, minor.value) >= (12, 4) else []
-    words = [f"--gpu-architecture={arch}", *OPTIONS, definition, *minimal]
+    lines = ["--generate-line-info"] if "\n#line " in text else []
+    words = [f"--gpu-architecture={arch}", *OPTIONS, definition, *minimal, *lines]
     options = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
     code = nvrtc.nvrtcCompileProgram(program, len(words), options)
 

@@ -55,6 +55,7 @@ class KernelEmitter {
       if (as<For>(s) || as<While>(s)) out_.loops.push_back(s.loc());
       return true;
     });
+    if (s_.places) text_.comes_from(line_directive(first_place(), *s_.places));
     text_.open(head());
     if (s_.may_follow_fault) {
       std::string failed = "kw_has_failed(call)";
@@ -75,6 +76,16 @@ class KernelEmitter {
     const For *loop;
     Expr trips;
   };
+
+  /// Returns where the first statement that has a place stands.
+  Loc first_place() const {
+    Loc out = s_.body.loc();
+    for_each_statement(s_.body, [&](const Stmt &s) {
+      if (!out.known()) out = s.loc();
+      return !out.known();
+    });
+    return out;
+  }
 
   /// Finds the loops of the grid. The innermost one is x.
   void find_grid() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/func.h"
+#include "support/diagnostic.h"
 #include "support/target.h"
 
 namespace kw {
@@ -38,8 +39,9 @@ struct CudaSource {
   Stmt body;
   std::vector<std::pair<Sym, Expr>> values{};  ///< of the host around the launch, outermost first
   std::vector<Sym> iterators{};                ///< of the host's loops around the launch, outermost first
-  std::vector<Buf> shared{};      ///< cells and temporaries that several launches use, by their slots
-  bool may_follow_fault = false;  ///< another launch of the call may have found a fault
+  std::vector<Buf> shared{};             ///< cells and temporaries that several launches use, by their slots
+  bool may_follow_fault = false;         ///< another launch of the call may have found a fault
+  const SourcePlaces *places = nullptr;  ///< with which lines get directives; null: none do
 };
 
 struct CudaKernel {

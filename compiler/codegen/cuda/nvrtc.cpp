@@ -241,6 +241,8 @@ static NvrtcResult attempt(std::string_view text, std::string_view arch, NvrtcWa
   // Without declarations of the CUDA runtime, which no text of ours uses, each kernel takes 6 ms less of 60
   // (NVRTC 13.0). Not among the options of nvrtc_options: code is the same with it and without.
   if (library.has_minimal) words.push_back("--minimal");
+  // line tables for tools of NVIDIA, where the text says which lines
+  if (text.find("\n#line ") != std::string_view::npos) words.push_back("--generate-line-info");
   int failed = program.failed ? 1
                               : library.nvrtcCompileProgram(program.handle, static_cast<int>(words.size()),
                                                             words.data());

@@ -43,6 +43,14 @@ void CudaStatements::iteration(const Stmt &body, bool can_end) {
 }
 
 void CudaStatements::statement(const Stmt &s) {
+  std::string place = source_.places ? line_directive(s.loc(), *source_.places) : "";
+  if (place.empty()) return emit(s);
+  std::string around = text_.comes_from(place);
+  emit(s);
+  text_.restore(std::move(around));
+}
+
+void CudaStatements::emit(const Stmt &s) {
   if (is_of_team() && team_->waits.before.count(s.p.get())) text_.line(team_->wait());
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n.sym, n.value); },

@@ -75,6 +75,7 @@ class CudaStatements {
   bool is_of_team() const { return team_ && !in_iteration_; }
   void in_braces(const Stmt &body) { block(body), text_.close(); }
   void statement(const Stmt &s);
+  void emit(const Stmt &s);
   void store(const Store &n);
   void copy_ahead(const Store &n);
   void assign(const Store &n);

@@ -36,6 +36,16 @@ std::string identifier(std::string_view name) {
 
 }  // namespace
 
+std::string line_directive(const Loc &loc, const SourcePlaces &places) {
+  if (!loc.known()) return "";
+  uint32_t text = places.sources.text_number(loc.source);
+  if (text >= places.texts.size()) return "";
+  const TextPlace &place = places.texts[text];
+  std::string path;
+  for (char c : place.path) path += c == '"' || c == '\\' ? cat("\\", std::string(1, c)) : std::string(1, c);
+  return cat("#line ", place.first_line + places.sources.position(loc).line, " \"", path, "\"");
+}
+
 std::string CudaNames::fresh(std::string_view like) {
   std::string name = identifier(like), out = name;
   auto is_taken = [&](const std::string &n) {

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ir/node.h"
+#include "support/diagnostic.h"
 #include "support/text.h"
 
 namespace kw {
@@ -27,9 +29,18 @@ class CudaNames {
   std::unordered_set<std::string> taken_;
 };
 
+/// Returns "#line 12 "train.py"", which says where the next line of a text comes from; "" without a place.
+std::string line_directive(const Loc &loc, const SourcePlaces &places);
+
 class CudaText {
  public:
-  void line(std::string_view text) { out_ += cat(std::string(2 * depth_, ' '), text, "\n"); }
+  void line(std::string_view text) { out_ += cat(directive_, std::string(2 * depth_, ' '), text, "\n"); }
+  /// Writes a directive before each line from now on; "" ends that. Returns the one before.
+  std::string comes_from(const std::string &directive) {
+    return std::exchange(directive_, directive.empty() ? "" : cat(directive, "\n"));
+  }
+  /// Goes back to what comes_from returned.
+  void restore(std::string directive) { directive_ = std::move(directive); }
   /// Writes "head {" and indents what follows.
   void open(std::string_view head) { line(cat(head, head.empty() ? "{" : " {")), ++depth_; }
   /// Writes "} else {".
@@ -39,7 +50,7 @@ class CudaText {
   std::string take() { return std::move(out_); }
 
  private:
-  std::string out_;
+  std::string out_, directive_;
   size_t depth_ = 0;
 };
 

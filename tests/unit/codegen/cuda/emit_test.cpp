@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/cuda/text.h"
 #include "codegen/launch_program.h"
 #include "support/text.h"
 #include "tests/unit/helpers.h"
@@ -38,6 +39,22 @@ TEST(EmitCuda, a_nest_is_a_grid) {
             "    const i64 j = kw_block_number * 128 + kw_thread;\n"
             "    if (j < m) {\n"
             "      a[i * m + j] = q;\n    }\n  }\n}\n");
+}
+
+TEST(EmitCuda, directives_name_lines_of_the_source) {
+  SourceMap sources;
+  uint32_t first = sources.add_text("c.py", 0, "for\nbody\n");
+  uint32_t second = sources.add_text("other.py", 0, "helper\n");
+  std::vector<TextPlace> texts{{"/a \"b\"\\c.py", 10}, {"/other.py", 1}};
+  SourcePlaces places{sources, texts};
+  EXPECT_EQ(line_directive({first, 4, 5}, places), "#line 11 \"/a \\\"b\\\"\\\\c.py\"");
+  EXPECT_EQ(line_directive({second, 0, 1}, places), "#line 1 \"/other.py\"");
+  EXPECT_EQ(line_directive({}, places), "");
+  CudaText text;
+  std::string none = text.comes_from("#line 3 \"a\"");
+  text.open("if (x)"), text.close();
+  text.restore(none), text.line("y;");
+  EXPECT_EQ(text.take(), "#line 3 \"a\"\nif (x) {\n#line 3 \"a\"\n}\ny;\n");
 }
 
 TEST(EmitCuda, a_loop_runs_what_blocks_are_not_there_for) {
