@@ -110,7 +110,8 @@ def test_chains_share_the_memory_of_a_block(device: Device) -> None:
         "def f(x, y):\n    p = output_tensor(x.shape, x.dtype)\n    q = output_tensor(x.shape, x.dtype)\n"
         "    s = 0.0\n    for j in range(x.shape[0]):\n        s = s * 0.5 + x[j]\n        p[j] = s\n"
         "    for j in range(x.shape[0]):\n        s = s * 0.25 + y[j]\n        q[j] = s\n"
-        "    most = x[0]\n    for j in range(300):\n        most = max(most, y[j])\n    q[0] = most\n    return p, q\n"
+        "    most = x[0]\n    for j in range(300):\n        most = max(most, y[j])\n"
+        "    q[0] = most\n    return p, q\n"
     )
     rng = np.random.default_rng(3)
     x, y = rng.standard_normal(3000), rng.standard_normal(3000)

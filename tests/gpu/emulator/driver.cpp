@@ -5,7 +5,6 @@
 // Environment: KW_EMULATOR_DEVICES="90,80" (compute capabilities), KW_EMULATOR_MEMORY (bytes of each device),
 // KW_EMULATOR_SEED, KW_EMULATOR_VERSION, KW_EMULATOR_FAIL="cuInit=100" (results of functions).
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,6 +25,7 @@
 #include <vector>
 
 #include "fibres.h"
+#include "image.h"
 #include "memory.h"
 #include "requests.h"
 
@@ -540,19 +540,14 @@ static std::string library_of_text(const char *text) {
 Result cuLibraryLoadData(Library **library, const void *code, int *, void **, unsigned, int *, void **,
                          unsigned) {
   if (Result r = begin("cuLibraryLoadData")) return r;
-  std::string from_text = library_of_text(static_cast<const char *>(code));
-  if (!from_text.empty()) code = from_text.data();
-  const auto *head = static_cast<const Elf64_Ehdr *>(code);
-  auto machine_wanted = from_text.empty() ? EM_CUDA : EM_X86_64;
-  if (std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_machine != machine_wanted)
-    return invalid_image;
-  std::string bytes(static_cast<const char *>(code), head->e_shoff + size_t{head->e_shentsize} * head->e_shnum);
-  auto *own = reinterpret_cast<Elf64_Ehdr *>(bytes.data());
-  own->e_machine = EM_X86_64, own->e_flags = 0, own->e_ident[EI_ABIVERSION] = 0;
+  std::string library_bytes = library_of_text(static_cast<const char *>(code));
+  if (library_bytes.empty()) library_bytes = emulator::library_of_image(code);
+  if (library_bytes.empty()) return invalid_image;
   // a file with a name of its own: the loader takes equal names for one library
   std::string path = "/tmp/kw_kernel_XXXXXX";
   int file = ::mkstemp(path.data());
-  bool is_written = file >= 0 && ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  auto size = static_cast<ssize_t>(library_bytes.size());
+  bool is_written = file >= 0 && ::write(file, library_bytes.data(), library_bytes.size()) == size;
   void *handle = is_written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!handle) std::fprintf(stderr, "[emulator] %s\n", dlerror());
   if (file >= 0) ::close(file), ::unlink(path.c_str());

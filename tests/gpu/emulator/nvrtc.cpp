@@ -2,7 +2,6 @@
 // to a library of the host, which the stand-in of the driver loads. Every access of a kernel is compiled with
 // a call of memory.cpp. Keeps what it has compiled in KW_EMULATED_CACHE, by content.
 #include <dlfcn.h>
-#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "image.h"
 
 struct Program {
   std::string text, log, code;
@@ -101,13 +102,6 @@ int compile(Program &p, const std::string &arch) {
   return fine && !p.code.empty() ? success : compilation;
 }
 
-/// Gives a library of the host the header of machine code for an architecture, as NVRTC 13 writes it.
-void name_machine(std::string &code, const std::string &arch) {
-  auto *head = reinterpret_cast<Elf64_Ehdr *>(code.data());
-  head->e_machine = EM_CUDA, head->e_ident[EI_ABIVERSION] = 8;
-  head->e_flags = static_cast<uint32_t>(std::atoi(arch.c_str() + 3)) << 8;
-}
-
 /// Returns the library as a text, which stands for PTX.
 std::string as_text(const std::string &code) {
   std::string out = "// library of the host\n";
@@ -159,7 +153,7 @@ int nvrtcCompileProgram(Program *p, int count, const char *const *options) {
   }
   if (arch.rfind("sm_", 0) != 0) return invalid_option;
   int failed = compile(*p, arch);
-  if (!failed) name_machine(p->code, arch);
+  if (!failed) emulator::name_machine(p->code, arch);
   return failed;
 }
 int nvrtcGetProgramLogSize(Program *p, size_t *size) {
