@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import nvrtc
 import pytest
-from device import Device
+from device import Device, total
 
 import kernelwright as kw
 from kernelwright import output_tensor
@@ -139,3 +139,27 @@ def test_they_do_not_spill(device: str) -> None:
         made = nvrtc.compile_text(kw.kernel(function).cuda("f32[:, :]", device=device), device)
         assert made.code == 0 and "bytes spill" in made.log, made.log
         assert all(" 0 bytes spill stores" in line for line in made.log.splitlines() if "spill" in line)
+
+
+def matrices_turned(x):
+    y = output_tensor((x.shape[0], x.shape[2], x.shape[1]), x.dtype)
+    for b in range(x.shape[0]):
+        for i in range(x.shape[2]):
+            for j in range(x.shape[1]):
+                y[b, i, j] = x[b, j, i]
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "float64"])
+def test_many_matrices(dtype: str, device: Device) -> None:
+    """Small ones have no tile each: most of its threads would have no element."""
+    kernel = kw.kernel(matrices_turned)
+    for shape in ((300, 8, 8), (70, 3, 3), (3, 31, 40), (3, 40, 31), (2, 32, 32), (2, 33, 65), (5, 8, 200)):
+        x = np.random.default_rng(1).integers(0, 99, shape).astype(dtype)
+        with device.counted() as counts:
+            found = kernel(kw.Tensor(x, device="cuda"))
+        assert np.array_equal(found.numpy(), x.transpose(0, 2, 1)), shape
+        tiled = shape[1] >= 32 and shape[2] >= 32
+        assert bool(total(counts).shared_read.needed) == tiled, shape
+    said = str(kernel.explain("f32[:, :, :]", device="sm_90"))
+    assert "if x.shape[1] >= 32 and x.shape[2] >= 32" in said

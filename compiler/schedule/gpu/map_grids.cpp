@@ -137,13 +137,6 @@ bool loads_columns_once(const Nest &nest, const std::vector<Sym> &loops) {
   return found && once;
 }
 
-/// Returns the loops of the copy that a directive has put before these loops: it has their numbers.
-std::vector<Sym> copies_of(const std::vector<Sym> &loops, const LoopNest &before, const LoopNest &after) {
-  std::vector<Sym> out;
-  for (const Sym &iter : loops) out.push_back(after.nest().loops[*find_loop(before.nest(), iter)].loop->iter);
-  return out;
-}
-
 /// Columns from which on a warp for 32 of them keeps all multiprocessors of an H100 busy: 32 for each of 132.
 constexpr int64_t many_columns = 4224;
 

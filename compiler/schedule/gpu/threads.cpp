@@ -144,6 +144,12 @@ bool is_surely_small(const For &n) {
   return trips && *trips < static_cast<uint64_t>(warp_threads);
 }
 
+std::vector<Sym> copies_of(const std::vector<Sym> &loops, const LoopNest &before, const LoopNest &after) {
+  std::vector<Sym> out;
+  for (const Sym &iter : loops) out.push_back(after.nest().loops[*find_loop(before.nest(), iter)].loop->iter);
+  return out;
+}
+
 void launch_blocks(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_block) {
   for (const Sym &iter : loops)
     nest.try_apply(Grid{*find_loop(nest.nest(), iter), iter == loops.back() ? per_block : 1});

@@ -14,6 +14,9 @@ namespace kw {
 /// Returns whether a loop surely has too few iterations for the threads of a warp.
 bool is_surely_small(const For &n);
 
+/// Returns the loops of the copy that a directive has put before these loops: it has their numbers.
+std::vector<Sym> copies_of(const std::vector<Sym> &loops, const LoopNest &before, const LoopNest &after);
+
 /// Launches loops that stand in one another, given from the outermost one inwards: the innermost one in
 /// blocks of `per_block` iterations, the others by one.
 void launch_blocks(LoopNest &nest, const std::vector<Sym> &loops, int64_t per_block);

@@ -1,7 +1,10 @@
 // Asks how each access moves along the two loops, and leaves the choice to what is legal.
 #include "schedule/gpu/tiles.h"
 
+#include <utility>
+
 #include "analysis/nest/access_stride.h"
+#include "analysis/nest/trip_counts.h"
 #include "schedule/gpu/threads.h"
 
 namespace kw {
@@ -33,14 +36,22 @@ bool accesses_across(const Nest &nest, uint32_t outer, uint32_t inner) {
   return false;
 }
 
-}  // namespace
+/// Returns the number of the loop along which tiles have their other side, the last one being the first; 0 if
+/// no access is in order along one.
+size_t other_side(const LoopNest &nest, const std::vector<Sym> &loops) {
+  auto number = [&](const Sym &iter) { return *find_loop(nest.nest(), iter); };
+  size_t at = loops.size() - 1;
+  while (at > 0 && !accesses_across(nest.nest(), number(loops[at - 1]), number(loops.back()))) --at;
+  bool is_small = at > 0 && is_surely_small(*nest.nest().loops[number(loops[at - 1])].loop);
+  return is_small ? 0 : at;
+}
 
-bool stage_tiles(LoopNest &nest, std::vector<Sym> loops) {
+/// Launches a block for each tile. Returns whether it does.
+bool stage_all_tiles(LoopNest &nest, std::vector<Sym> loops) {
   LoopNest trial = nest;
   auto number = [&](const Sym &iter) { return *find_loop(trial.nest(), iter); };
-  size_t at = loops.size() - 1;
-  while (at > 0 && !accesses_across(trial.nest(), number(loops[at - 1]), number(loops.back()))) --at;
-  if (at == 0 || is_surely_small(*trial.nest().loops[number(loops[at - 1])].loop)) return false;
+  size_t at = other_side(nest, loops);
+  if (at == 0) return false;
   Sym outer = loops[at - 1], inner = loops.back();
   if (at + 1 < loops.size()) {
     loops.erase(loops.begin() + static_cast<ptrdiff_t>(at) - 1);
@@ -55,6 +66,33 @@ bool stage_tiles(LoopNest &nest, std::vector<Sym> loops) {
   }
   for (size_t i = 0; i + 2 < loops.size(); ++i) trial.try_apply(Grid{number(loops[i]), 1});
   if (!trial.try_apply(Stage{number(outer)}).ok()) return false;
+  nest = trial;
+  return true;
+}
+
+/// Sides of a matrix from which on a block for a tile of it has work for its threads. Chosen: a quarter of a
+/// tile of 64 by 64.
+constexpr int64_t least_side = 32;
+
+}  // namespace
+
+bool stage_tiles(LoopNest &nest, const std::vector<Sym> &loops) {
+  LoopNest trial = nest;
+  size_t at = other_side(nest, loops);
+  if (at == 0) return false;
+  std::vector<Sym> large = loops;
+  std::vector<std::vector<Sym>> small;
+  // One small matrix is one block; many of them are better off as elements.
+  for (size_t side : {loops.size() - 1, at - 1}) {
+    if (loops.size() == 2) break;
+    Specialize by_side{*find_loop(trial.nest(), large.front())};
+    by_side.inner = *find_loop(trial.nest(), large[side]), by_side.from = least_side;
+    LoopNest before = trial;
+    if (constant_trips(*trial.nest().loops[by_side.inner].loop) || !trial.try_apply(by_side).ok()) continue;
+    small.push_back(std::exchange(large, copies_of(large, before, trial)));
+  }
+  if (!stage_all_tiles(trial, large)) return false;
+  for (const std::vector<Sym> &launch : small) launch_threads(trial, launch);
   nest = trial;
   return true;
 }

@@ -8,9 +8,9 @@
 
 namespace kw {
 
-/// Launches the innermost loop and another one as tiles if that lets threads read and store side by side.
-/// Returns whether it does.
+/// Launches the innermost loop and another one as tiles if that lets threads read and store side by side; in
+/// calls with many small matrices a thread has an element. Returns whether it does.
 ///     for i: for j: for k: c[i, j, k] = a[j, k, i]   →   for j in grid: tiles over i and k
-bool stage_tiles(LoopNest &nest, std::vector<Sym> loops);
+bool stage_tiles(LoopNest &nest, const std::vector<Sym> &loops);
 
 }  // namespace kw
