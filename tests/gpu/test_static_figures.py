@@ -63,8 +63,8 @@ TABLE: dict[Callable[..., Any], list[Launch]] = {
     full_sum: [Launch(16, 16), Launch(32, 32), Launch(32, 40)],  # one block combines what others have summed
     column_sum: [Launch(48, 56, 2), Launch(40, 64, 2)],
     cumsum: [Launch(40, 64)],
-    inclusive: [Launch(32, 32), Launch(40, 32), Launch(64, 64), Launch(40, 40)],
-    recurrence: [Launch(32, 32)],
+    inclusive: [Launch(32, 32, 1, 0), Launch(40, 32), Launch(64, 64), Launch(40, 40)],
+    recurrence: [Launch(32, 40, 1, 0)],
     histogram: [Launch(32, 32), Launch(32, 32)],
 }
 

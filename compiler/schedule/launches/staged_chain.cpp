@@ -123,6 +123,9 @@ class ChainBuilder {
     For out{k,          const_int(0), sub(kw::ref(end_), kw::ref(first_)), 1, ForKind::block,
             Hint::none, {},           seq(std::move(statements), loc_)};
     out.how.threads = static_cast<uint32_t>(threads);
+    // The copies back would take 40 registers and not 32, and nearly twice the time to compile.
+    if (int64_t vector = team_vector_width(out); in && vector > 1)
+      out.how.vector_width = static_cast<uint32_t>(vector);
     return for_loop(std::move(out), loc_);
   }
 
