@@ -55,7 +55,8 @@ tests() {
     [ "$1" != schedules ] || files="tests/gpu/test_columns.py tests/gpu/test_rows.py tests/gpu/test_cached_rows.py
         tests/gpu/test_scans.py tests/gpu/test_chains.py tests/gpu/test_fills.py tests/gpu/test_selections.py
         tests/gpu/test_linear.py tests/gpu/test_team_vectors.py tests/gpu/test_layouts.py tests/gpu/test_masked.py
-        tests/gpu/test_several_iterations.py tests/gpu/test_lazy_loads.py"
+        tests/gpu/test_several_iterations.py tests/gpu/test_lazy_loads.py tests/gpu/test_edges.py
+        tests/gpu/test_scatters.py tests/gpu/test_line_tables.py"
     [ "$1" != device ] || files="$files tests/gpu/test_fault_log.py"
     # shellcheck disable=SC2086  # several files
     stage "$1" "$2" "$python" -m pytest -q -p no:cacheprovider --maxfail=20 ${tiny:+-k "$3"} $files

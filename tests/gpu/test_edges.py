@@ -1,4 +1,4 @@
-"""The sizes around which each class of launches changes what it does: results are those of the CPU, bit by bit.
+"""The sizes around which each class of launches changes what it does: results have the bits of the CPU.
 
 Sums have lanes from 64 terms on, blocks of 4,096, and parts of 131,072.
 """
