@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/gpu/launch_form.h"
+#include "analysis/interval.h"
 #include "ir/build.h"
 #include "ir/loops.h"
 #include "ir/match.h"
@@ -70,7 +71,7 @@ class LaunchFormer {
   }
 
   Stmt branch(const If &n, const Stmt &s) {
-    if (host_.holds(n.cond)) return if_else(n.cond, form(n.yes), form(n.no), s.loc());
+    if (host_.holds(n.cond)) return host_branch(n, s);
     Buf cell = make_buf(make_sym(SymKind::buffer, DType::b1, "runs", s.loc()), {}, Space::registers);
     Expr runs = load(cell, {}, n.cond.loc());
     std::vector<Stmt> items{store(cell, {}, n.cond, s.loc()), guarded(form(n.yes), runs)};
@@ -78,7 +79,21 @@ class LaunchFormer {
     return alloc(cell, Fill::none, seq(std::move(items)), s.loc());
   }
 
+  /// Leaves out the side that the conditions around it exclude: its launches would be compiled for nobody.
+  Stmt host_branch(const If &n, const Stmt &s) {
+    if (auto holds = bounds_.truth(n.cond)) return form(*holds ? n.yes : n.no);
+    auto side = [&](const Stmt &body, bool holds) {
+      size_t added = bounds_.assume(n.cond, holds);
+      Stmt out = form(body);
+      bounds_.drop(added);
+      return out;
+    };
+    Stmt yes = side(n.yes, true);
+    return if_else(n.cond, yes, side(n.no, false), s.loc());
+  }
+
   HostValues host_;
+  BoundsContext bounds_{true};  // a call with an extent of 0 runs on the host
 };
 
 }  // namespace

@@ -57,5 +57,17 @@ TEST(FormLaunches, conditions_of_the_host_stay) {
   EXPECT_EQ(formed(lines), lines);
 }
 
+TEST(FormLaunches, a_side_that_no_call_takes_is_left_out) {
+  constexpr std::string_view small = "  for i in grid(0, n, 1):\n    p[i] = 1\n";
+  auto around = [&](std::string_view inner) {
+    return cat("if n < 32:\n  if ", inner, ":\n    for i in grid(0, n, 1):\n      p[i] = 1\n",
+               "  else:\n    for j in grid(0, n, 1):\n      p[j] = 2\n");
+  };
+  EXPECT_EQ(formed(around("n < 128")), cat("if n < 32:\n", small));
+  EXPECT_EQ(formed(around("0 < n")), cat("if n < 32:\n", small));
+  EXPECT_EQ(formed(around("n < 8")), around("n < 8"));
+  EXPECT_EQ(formed(around("k < 8")), around("k < 8"));
+}
+
 }  // namespace
 }  // namespace kw
