@@ -16,7 +16,7 @@ namespace {
 constexpr DeviceApi device_table[] = {
     cpu_api,
     {DeviceKind::cuda, allocate_on_cuda, free_on_cuda, zero_on_cuda, copy_on_cuda, write_to_cuda,
-     read_from_cuda, load_on_cuda, launch_on_cuda, enter_cuda}};
+     read_from_cuda, load_on_cuda, launch_on_cuda, enter_cuda, prepare_cuda}};
 }  // namespace
 
 void *allocate_on_cpu(Device, size_t bytes, bool zeroed) noexcept { return allocate_buffer(bytes, zeroed); }

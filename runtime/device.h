@@ -65,6 +65,8 @@ struct DeviceApi {
   /// Prepares this thread for code of users that works with this memory of the device: makes its context
   /// current. Returns the stream in which the code has to work. Faults of earlier kernels are thrown.
   DeviceStream (*enter)(Device, std::span<void *const> memory);
+  /// Starts what a compilation for these devices needs, because a kernel is in no cache; returns at once.
+  void (*prepare)();
 };
 
 void *allocate_on_cpu(Device, size_t bytes, bool zeroed) noexcept;
@@ -77,6 +79,7 @@ std::shared_ptr<const LoadedKernel> load_on_cpu(Artifact artifact, const CodeOri
 RunResult launch_on_cpu(const LoadedKernel &kernel, const CallWords &words, DeviceStream,
                         const volatile uint32_t *cancel);
 DeviceStream enter_cpu(Device, std::span<void *const> memory);
+inline void prepare_cpu() {}
 
 // The functions of the row of GPUs (runtime/cuda/device_api.cpp).
 void *allocate_on_cuda(Device, size_t bytes, bool zeroed);
@@ -90,11 +93,12 @@ std::shared_ptr<const LoadedKernel> load_on_cuda(Artifact artifact, const CodeOr
 RunResult launch_on_cuda(const LoadedKernel &kernel, const CallWords &words, DeviceStream,
                          const volatile uint32_t *cancel);
 DeviceStream enter_cuda(Device, std::span<void *const> memory);
+void prepare_cuda();
 
 /// The CPU's row of the table; here, so that its functions are called directly.
 inline constexpr DeviceApi cpu_api = {DeviceKind::cpu, allocate_on_cpu, free_on_cpu, zero_on_cpu,
                                       copy_on_cpu,     copy_bytes,      copy_bytes,  load_on_cpu,
-                                      launch_on_cpu,   enter_cpu};
+                                      launch_on_cpu,   enter_cpu,       prepare_cpu};
 
 /// Returns the functions of a kind.
 const DeviceApi &device_api(DeviceKind kind);

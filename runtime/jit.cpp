@@ -103,16 +103,19 @@ bool fits(const Artifact &a, const Request &r) {
 
 }  // namespace
 
-std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
-  auto kernel = find_stored(r);
-  if (!kernel && !is_frozen()) find_backend(r.backend).prepare(r.target);
-  return kernel;
-}
-
 /// Returns what loads the code of a request.
 static const DeviceApi &device_of(const Request &r) {
   bool is_device_code = find_backend(r.backend).code_kind == CodeKind::cuda;
   return device_api(is_device_code ? DeviceKind::cuda : DeviceKind::cpu);
+}
+
+std::shared_ptr<const LoadedKernel> Jit::find(const Request &r) {
+  auto kernel = find_stored(r);
+  if (!kernel && !is_frozen()) {
+    find_backend(r.backend).prepare(r.target);
+    device_of(r).prepare();
+  }
+  return kernel;
 }
 
 /// Returns whether an entry of the cache may serve the request. A cached kernel passes through no stage, so
@@ -326,6 +329,7 @@ std::string inspect(const Request &r, const SourceText &source, std::string_view
       SourcePlaces places{p.sources, input.places};
       std::string text =
           cuda_text(emit_launches(*f, r.target, input.places.empty() ? nullptr : &places).bytes);
+      HoldForks whole;
       return stage == "cuda" ? text : compile_by_nvrtc(text, r.target.arch, NvrtcWant::ptx).bytes;
     }
     return call_llvm(*f, r.target, stage == "llvm" ? LlvmWant::ir : LlvmWant::assembly);

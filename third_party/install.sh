@@ -11,7 +11,7 @@ packages=third_party/${set_name:+$set_name-}apt.txt
 requirements=third_party/${set_name:+$set_name-}requirements.txt
 stamp=.venv/.kernelwright-ready${set_name:+-$set_name}
 is_done=yes
-for made_from in "$packages" "$requirements" third_party/install.sh; do
+for made_from in "$packages" "$requirements" third_party/nvrtc-requirements.txt third_party/install.sh; do
   [ -f "$stamp" ] && [ "$stamp" -nt "$made_from" ] || is_done=no
 done
 [ $is_done = no ] || exit 0
@@ -80,7 +80,7 @@ python=${PYTHON:-python3}
 echo "Installing Python packages into .venv/"
 patiently .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$requirements"
 # the tests compile CUDA texts, also where no GPU is; a toolkit has what is needed for that
-if [ -z "$set_name" ] && ! .venv/bin/python -c 'import sys; sys.path.insert(0, "tests/gpu"); import nvrtc; sys.exit(not nvrtc.path())'; then
+if [ -z "$set_name" ] && [ "$(uname -m)" = x86_64 ] && ! .venv/bin/python -c 'import sys; sys.path.insert(0, "tests/gpu"); import nvrtc; sys.exit(not nvrtc.path())'; then
   echo "Installing NVRTC into .venv/"
   (patiently .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r third_party/nvrtc-requirements.txt) ||
     echo "kernelwright: without NVRTC, its tests are skipped" >&2

@@ -11,6 +11,7 @@
 #include "ir/loops.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
+#include "transform/place_checks.h"
 
 namespace kw {
 
@@ -43,10 +44,9 @@ Expr runs(const For &n, const Expr &lo, const Expr &hi) {
   return as_int(cond) == 1 ? Expr{} : cond;
 }
 
-/// Returns whether the order of a nest's stores to places that are data shows in the result, and the
-/// outermost loop keeps it. Threads can share only a loop further inside, which goes outwards if no check
-/// stands there:
-///     for i: for j: y[idx[i], j] += v[i, j]
+/// Returns whether a nest stores to places that are data, and the order of its outermost loop shows in the
+/// result. Threads can then share only an inner loop, and a check in it keeps it from going outwards:
+///     for i: for j: check(idx[i] < m); y[idx[i], j] += v[i, j]
 bool is_ordered_scatter(const For &nest, const Func &f) {
   bool has_inner = false, found = false;
   walk(nest.body, [&](const For &, const Stmt &) { has_inner = true; });
@@ -69,7 +69,7 @@ struct EarlyCheck {
   Loc loc;
   std::vector<const For *> loops;
   std::vector<Expr> only_if;  ///< all must hold: every other enclosing loop runs, and the guards hold
-  const StmtNode *statement = nullptr;
+  const StmtNode *statement = nullptr, *nest = nullptr;  ///< the check; the outermost loop around it
 };
 
 /// Finds the checks that may run before the kernel; with `only_scatters`, those of ordered scatters.
@@ -99,6 +99,7 @@ class EarlyChecks {
       if (const If *n = as<If>(s)) guarded(*n);
       if (const For *n = as<For>(s); n && !jumps_of(n->body).any()) {
         if (loops_.empty() && only_scatters_ && !is_ordered_scatter(*n, f_)) return;
+        if (loops_.empty()) nest_ = s.p.get();
         loops_.push_back(n);
         visit(n->body);
         loops_.pop_back();
@@ -138,7 +139,7 @@ class EarlyChecks {
     Expr cond = compares ? unfolded(compares->op, replaced(compares->a, values_),
                                     replaced(compares->b, values_), n.cond.loc())
                          : replaced(n.cond, values_);
-    EarlyCheck out{cond, n.site, s.loc(), {}, {}, s.p.get()};
+    EarlyCheck out{cond, n.site, s.loc(), {}, {}, s.p.get(), nest_};
     if (!is_early(out.cond, true)) return;
     std::vector<Expr> depends{out.cond};
     for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
@@ -179,6 +180,7 @@ class EarlyChecks {
   Buffers stored_;
   Symbols values_;
   std::vector<const For *> loops_;
+  const StmtNode *nest_ = nullptr;
   std::vector<Expr> guards_;
 };
 
@@ -331,10 +333,15 @@ Func run_checks_early(Func f, bool is_gpu) {
     same->protects.insert(protects);
   }
   std::vector<Stmt> items;
-  for (const Group &group : groups) items.push_back(run_early(group, early, is_gpu));
-  items.push_back(rewrite(f.body, [&](const Check &, const Stmt &s, const Stmt &original) {
+  Placed before;  // on a GPU, launches of earlier nests find their faults first
+  for (const Group &group : groups) {
+    std::vector<Stmt> &place = is_gpu ? before[group.checks.front().nest] : items;
+    place.push_back(run_early(group, early, is_gpu));
+  }
+  Stmt rest = rewrite(place_checks(f.body, before), [&](const Check &, const Stmt &s, const Stmt &original) {
     return early.statements.count(original.p.get()) ? Stmt{} : s;
-  }));
+  });
+  items.push_back(rest);
   f.body = seq(std::move(items));
   return f;
 }

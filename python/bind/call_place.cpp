@@ -32,6 +32,17 @@ int instruction_of(PyFrameObject *frame) {
 #endif
 }
 
+/// Returns whether this thread runs Python code of the main interpreter. PyGILState_Check() is always true
+/// once a process has had sub-interpreters.
+bool holds_the_gil() {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyThreadState *present = PyThreadState_GetUnchecked();
+#else
+  PyThreadState *present = _PyThreadState_UncheckedGet();
+#endif
+  return present && present == PyGILState_GetThisThreadState();
+}
+
 bool is_own(const PyCodeObject *code) {
   std::string file = utf8(code->co_filename);
   return file.starts_with(package_folder) && !file.starts_with(package_folder + "examples/");
@@ -42,9 +53,9 @@ bool is_own(const PyCodeObject *code) {
 void set_package_folder(std::string folder) { package_folder = std::move(folder); }
 
 const CallPlace *find_python_call() {
-  if (!PyGILState_Check()) return nullptr;
-  // a null entry is an instruction of the package
-  // for the end of the process, too: a warning may name a call
+  if (!holds_the_gil()) return nullptr;
+  // Null entries are instructions of the package. Never destroyed: the last warning of a process may name
+  // one.
   static auto &known = *new std::map<Instruction, std::unique_ptr<const CallPlace>>;
   PyFrameObject *innermost = PyEval_GetFrame();
   Py_XINCREF(innermost);

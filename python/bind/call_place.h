@@ -7,7 +7,7 @@
 namespace kw {
 
 /// Returns the line of the innermost frame of this thread whose code is not the package's own. Returns null
-/// in threads without the GIL, without such a frame, and once 4,096 places are known. For
+/// in threads without the GIL, without such a frame, and for further places once 4,096 are known. For
 /// set_call_place_finder.
 const CallPlace *find_python_call();
 

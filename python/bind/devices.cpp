@@ -3,6 +3,7 @@
 
 #include "bind/dispatch/state.h"
 #include "codegen/cuda/nvrtc.h"
+#include "runtime/cuda/background.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/faults.h"
 
@@ -133,6 +134,14 @@ PyObject *set_folders(PyObject *, PyObject *folders) {
   });
 }
 
+PyObject *end_background_work(PyObject *, PyObject *) {
+  {
+    GilReleased released;  // a fork of another thread may wait for the compilation
+    end_background();
+  }
+  return Py_NewRef(Py_None);
+}
+
 PyMethodDef device_functions[] = {{"cuda_why", cuda_why, METH_NOARGS, nullptr},
                                   {"cuda_device_count", cuda_device_count, METH_NOARGS, nullptr},
                                   {"cuda_describe", cuda_describe, METH_O, nullptr},
@@ -141,6 +150,7 @@ PyMethodDef device_functions[] = {{"cuda_why", cuda_why, METH_NOARGS, nullptr},
                                   {"cuda_memory", cuda_memory, METH_O, nullptr},
                                   {"cuda_trim", cuda_trim, METH_O, nullptr},
                                   {"set_package_folders", set_folders, METH_O, nullptr},
+                                  {"end_background", end_background_work, METH_NOARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -149,7 +159,13 @@ bool add_device_functions(PyObject *module) {
   set_interrupt_look(look_for_signals);
   set_memory_request(ask_for_memory);
   Py_AtExit(tell_unseen_faults);  // after all code of Python
-  return PyModule_AddFunctions(module, device_functions) == 0;
+  if (PyModule_AddFunctions(module, device_functions) != 0) return false;
+  PyRef handlers(PyImport_ImportModule("atexit"));
+  PyRef end(PyObject_GetAttrString(module, "end_background"));
+  if (!handlers || !end || !PyRef(PyObject_CallMethod(handlers.get(), "register", "O", end.get())))
+    return false;
+  allow_background();
+  return true;
 }
 
 }  // namespace kw

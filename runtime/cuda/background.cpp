@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "codegen/llvm_library.h"
 #include "runtime/frozen.h"
 #include "support/machine.h"
 #include "support/options.h"
@@ -38,14 +39,25 @@ class Jobs {
     return jobs;
   }
 
+  void allow() {
+    std::scoped_lock lock(mutex_);
+    is_open_ = true;
+  }
+
   void add(std::function<void()> job) {
     if (getpid() != process_) return;  // a child of fork reaches no device
     std::scoped_lock lock(mutex_);
-    if (is_ended_) return;
-    // before the end of the process: NVRTC may not be left in the midst of a compilation
-    if (!std::exchange(is_registered_, true)) std::atexit([] { of_process().end(); });
+    if (!is_open_) return;
     jobs_.push_back(std::move(job));
     if (workers_ < most_workers && start_thread([this] { work(); })) ++workers_;
+  }
+
+  void end() {
+    if (getpid() != process_) return;
+    std::unique_lock lock(mutex_);
+    is_open_ = false;
+    jobs_.clear();
+    changed_.wait(lock, [&] { return workers_ == 0; });
   }
 
  private:
@@ -65,37 +77,39 @@ class Jobs {
     changed_.notify_all();
   }
 
-  /// Drops what has not begun and waits for the rest.
-  void end() {
-    if (getpid() != process_) return;
-    std::unique_lock lock(mutex_);
-    is_ended_ = true;
-    jobs_.clear();
-    changed_.wait(lock, [&] { return workers_ == 0; });
-  }
-
   const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
   unsigned workers_ = 0;
-  bool is_registered_ = false, is_ended_ = false;
+  bool is_open_ = false;
 };
 
 }  // namespace
 
+void allow_background() {
+  if (is_allowed()) Jobs::of_process().allow();
+}
+
+void end_background() noexcept {
+  Jobs::of_process().end();
+  wait_for_nvrtc();
+}
+
 void open_nvrtc_in_background() {
   static std::once_flag opened;
-  if (!is_allowed()) return;
   std::call_once(opened, [] {
     constexpr std::string_view empty = "extern \"C\" __global__ void empty() {}\n";
-    Jobs::of_process().add([=] { compile_by_nvrtc(empty, gpu_machines().front().name, NvrtcWant::cubin); });
+    Jobs::of_process().add([=] {
+      HoldForks whole;
+      compile_by_nvrtc(empty, gpu_machines().front().name, NvrtcWant::cubin);
+    });
   });
 }
 
 void compile_in_background(std::vector<CubinSource> sources) {
   // without a cache nobody would find what is made
-  if (!is_allowed() || !process_jit().cache_problem().empty() || !debug_options().cache) return;
+  if (!process_jit().cache_problem().empty() || !debug_options().cache) return;
   for (CubinSource &source : sources)
     Jobs::of_process().add([s = std::move(source)] {
       if (!find_cubin(s)) compile_cubin(s);

@@ -108,6 +108,7 @@ Cubin compile_cubin(const CubinSource &source) {
   double begin = now_ms();
   Cubin out;
   try {
+    HoldForks whole;
     NvrtcResult made = compile_by_nvrtc(source.text, source.arch, source.want);
     out = {std::move(made.bytes), std::move(made.log), nvrtc_identity()};
   } catch (const CompileError &e) {

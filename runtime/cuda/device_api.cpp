@@ -35,7 +35,6 @@ struct OnStream {
 
 void *allocate_on_cuda(Device d, size_t bytes, bool zeroed) {
   OnStream on(d);
-  open_nvrtc_in_background();
   auto *memory = reinterpret_cast<void *>(on.device.memory().allocate(bytes, on.stream));
   if (zeroed) zero_on_cuda(d, memory, bytes);
   return memory;
@@ -90,6 +89,8 @@ std::shared_ptr<const LoadedKernel> load_on_cuda(Artifact artifact, const CodeOr
   auto code = std::make_unique<CudaProgram>(artifact);
   return LoadedKernel::with_device_code(std::move(artifact), origin, std::move(code));
 }
+
+void prepare_cuda() { open_nvrtc_in_background(); }
 
 RunResult launch_on_cuda(const LoadedKernel &kernel, const CallWords &words, DeviceStream given,
                          const volatile uint32_t *cancel) {

@@ -92,8 +92,10 @@ class Raw:
     def fill(self, name: str, size: int, stream: str = "") -> None:
         self.call("cuMemsetD8Async", self.memory[name], 1, ctypes.c_size_t(size), self.streams[stream])
 
-    def launch(self, kernel: str, blocks: int, threads: int, words: list[Any], stream: str = "") -> None:
-        """A word is the name of memory, or a number; "name+4" is a place in memory."""
+    def launch(
+        self, kernel: str, blocks: int, threads: int, words: list[Any], stream: str = "", rows: int = 1
+    ) -> None:
+        """A word is the name of memory, or a number; "name+4" is a place in it. `rows`: blocks in z."""
         function, values = ctypes.c_void_p(), []
         self.call("cuLibraryGetKernel", ctypes.byref(function), self.library, kernel.encode())
         self.call("cuKernelGetFunction", ctypes.byref(function), function)
@@ -102,9 +104,8 @@ class Raw:
             base = self.memory[name].value if name in self.memory else int(name)
             values.append(ctypes.c_ulonglong(base + int(offset or 0)))
         pointers = (ctypes.c_void_p * max(1, len(values)))(*[ctypes.addressof(v) for v in values])
-        self.call(
-            "cuLaunchKernel", function, blocks, 1, 1, threads, 1, 1, 0, self.streams[stream], pointers, None
-        )
+        shape, queue = (blocks, 1, rows, threads, 1, 1), self.streams[stream]
+        self.call("cuLaunchKernel", function, *shape, 0, queue, pointers, None)
 
     def record(self, event: str, stream: str) -> None:
         self.events[event] = ctypes.c_void_p()

@@ -161,7 +161,6 @@ def wait_for(is_there, what):
         time.sleep(0.01)
 
 x = kw.Tensor(np.ones((3, 80), "float32"), device="cuda")
-wait_for(lambda: "libnvrtc" in pathlib.Path("/proc/self/maps").read_text(), "NVRTC was not opened")
 row_sums(x)
 if sys.argv[1] == "wait":
     entries = lambda: {p.name for p in pathlib.Path(os.environ["KW_CACHE_DIR"]).rglob("*.kwa")}

@@ -70,6 +70,9 @@ KW_KERNEL(64) move(const f32 *x, f32 *out, i64 n) {
   kw_st_shared(mine, kw_ld((const quad *)x + kw_thread));
   kw_st((quad *)out + kw_thread, kw_ld((const quad *)mine));
 }
+KW_KERNEL(64) number_blocks(i64 *out, i64 n) {
+  if (kw_thread == 0) out[kw_block_number] = n + kw_block(x) + 10 * kw_block(z);
+}
 // Three copies of a thread in two groups, of 4, 8 and 16 bytes, and one that is made at once.
 KW_KERNEL(64) fetch(const f64 *x, const u16 *h, f64 *out, i64 n) {
   typedef kw_vec<f64, 2> pair;
@@ -149,6 +152,13 @@ def test_threads_that_wait(raw: Raw) -> None:
     assert third.shape == single.shape
     found = run(raw, "halves", (), np.zeros(64), 1, 64)
     assert np.array_equal(found, single[t ^ 1] + ((warp + 31) / 3))
+
+
+def test_blocks_are_numbered_through_all_rows(raw: Raw) -> None:
+    raw.allocate("numbers", 6 * 8)
+    raw.launch("number_blocks", 3, 64, ["numbers", 100], rows=2)
+    found = np.frombuffer(raw.read("numbers", 6 * 8), np.int64)
+    assert found.tolist() == [100, 101, 102, 110, 111, 112]
 
 
 def test_atomic_operations(raw: Raw) -> None:

@@ -99,6 +99,31 @@ def test_the_first_bad_row_is_reported(
         assert caught.value.message == of_cpu.value.message
 
 
+def test_the_launch_that_fails_first_is_reported(device: Device) -> None:
+    """Checks of a scatter run before its own nest, not before those that stand in front of it."""
+
+    @kw.kernel
+    def gathered_and_scattered(x, k, z, y, at, v):
+        for i in range(k.shape[0]):
+            z[i] = x[k[i]]
+        for i in range(v.shape[0]):
+            for j in range(v.shape[1]):
+                y[at[i], j] += v[i, j]
+        return z, y
+
+    x, z = np.ones(5), np.zeros(4)
+    k, at = np.array([0, 1, 99, 2]), np.array([0, 77, 1])
+    y, v = np.zeros((3, 4)), np.ones((3, 4))
+    given = (x, k, z, y, at, v)
+    with pytest.raises(kw.KernelIndexError, match="index 99 is out of range for dimension 0 of 'x'"):
+        gathered_and_scattered(*given)
+    for place in ("index 99 is out of range for .* of 'x'", "index 77 is out of range for .* of 'y'"):
+        gathered_and_scattered(*(kw.Tensor(a, device="cuda") for a in given))
+        with pytest.raises(kw.KernelIndexError, match=place):
+            kw.cuda.synchronize()
+        k[2] = 3
+
+
 def test_without_columns_no_row_is_checked(device: Device) -> None:
     y, at, v = np.zeros((3, 4), "float32"), np.array([9, 9]), np.zeros((2, 0), "float32")
     assert not on_device(kw.kernel(add_rows), (y, at, v)).any()

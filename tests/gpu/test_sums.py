@@ -163,6 +163,28 @@ def test_they_do_not_spill(device: str) -> None:
         assert all(" 0 bytes spill stores" in line for line in made.log.splitlines() if "spill" in line)
 
 
+BOUNDS = (-(2**63), -1, 0, 1, 2, 63, 64, 65, 129, 399, 400, 2**63 - 1)
+
+
+@pytest.mark.parametrize("first", [0, 1, 3])
+def test_terms_below_a_bound(first: int, device: Device) -> None:
+    """Several rows of lanes at once end at the bound, whatever its difference to the first term is."""
+
+    @kw.kernel
+    def below(x, m, first: kw.static):
+        r = output_tensor((x.shape[0],), x.dtype)
+        for i in range(x.shape[0]):
+            for j in range(first, x.shape[1]):
+                if j < m:
+                    r[i] += x[i, j]
+        return r
+
+    x = np.random.default_rng(first).standard_normal((3, 400)).astype("float32")
+    for bound in BOUNDS:
+        found = below(kw.Tensor(x, device="cuda"), bound, first).numpy()
+        assert found.tobytes() == below(x, bound, first).tobytes(), bound
+
+
 def test_a_bad_subscript_is_reported(device: Device) -> None:
     @kw.kernel
     def gathered(x, at):

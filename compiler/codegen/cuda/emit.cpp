@@ -118,10 +118,11 @@ class KernelEmitter {
       combines = combines || !values.accumulators.empty() || !values.selections.empty();
     });
     if (!team_.threads) return;
-    // the functions that combine values of a block know eight warps
+    // kw_fold_block and its kin exchange values of exactly eight warps
     if (combines && team_.is_block()) team_.threads = block_team_threads;
     out_.threads = per_block_ * team_.threads;
-    ensure(team_.threads == warp_threads || per_block_ == 1, "a team is neither a warp nor a block");
+    ensure(team_.threads == warp_threads || per_block_ == 1,
+           "a team of several warps has no block of its own");
     team_.waits = team_barriers(body_of_team(), [&](const Buf &b) {
       return b->space != Space::constant && !expressions_.is_variable(b);
     });
@@ -261,8 +262,9 @@ class KernelEmitter {
     }
   }
 
-  /// Returns whether each block of x is there, in rows of z: a kernel without the loop in x needs fewer
-  /// registers (an addition with four vectors: 32 and not 48, NVRTC 13.0 for sm_90).
+  /// Returns whether the launch has a block for all iterations in x, in rows of z, so that the kernel needs
+  /// no loop over blocks: without it, it has fewer registers (an addition with four vectors: 32 and not 48,
+  /// NVRTC 13.0 for sm_90).
   bool has_all_blocks() const {
     constexpr uint32_t some_threads = 128;  // with fewer, registers are no limit
     bool is_z_free = !grid_.empty() && grid_.size() < 3;

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <condition_variable>
 #include <cstdlib>
 #include <mutex>
 
@@ -165,7 +166,34 @@ const Nvrtc &open_now() {
   return out;
 }
 
+/// Counts the threads that are in NVRTC.
+class InUse {
+ public:
+  InUse() {
+    std::scoped_lock lock(mutex_);
+    ++users_;
+  }
+  InUse(const InUse &) = delete;
+  ~InUse() {
+    std::scoped_lock lock(mutex_);
+    if (--users_ == 0) unused_.notify_all();
+  }
+  static void wait_for_all() {
+    std::unique_lock lock(mutex_);
+    unused_.wait(lock, [] { return users_ == 0; });
+  }
+
+ private:
+  static std::mutex mutex_;
+  static std::condition_variable unused_;
+  static int users_;
+};
+std::mutex InUse::mutex_;
+std::condition_variable InUse::unused_;
+int InUse::users_ = 0;
+
 const Nvrtc &nvrtc() {
+  InUse whole;
   static const Nvrtc &library = open_now();
   if (!library.identity.empty()) return library;
   std::vector<std::string> notes;
@@ -232,6 +260,7 @@ std::vector<std::string> nvrtc_options(std::string_view arch, NvrtcWant want) {
 
 static NvrtcResult attempt(std::string_view text, std::string_view arch, NvrtcWant want,
                            std::string_view definition) {
+  InUse whole;
   const Nvrtc &library = nvrtc();
   Program program{std::string(text)};
   std::vector<std::string> options = nvrtc_options(arch, want);
@@ -272,6 +301,8 @@ NvrtcResult compile_by_nvrtc(std::string_view text, std::string_view arch, Nvrtc
   }
   return out;
 }
+
+void wait_for_nvrtc() { InUse::wait_for_all(); }
 
 std::string nvrtc_identity() { return nvrtc().identity; }
 int newest_nvrtc_arch() { return nvrtc().newest_arch; }

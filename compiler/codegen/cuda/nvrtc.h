@@ -28,8 +28,13 @@ inline constexpr std::array<std::string_view, 3> nvrtc_attempts{"-DKW_RESIDENT=1
                                                                 "-DKW_RESIDENT=1"};
 
 /// Compiles a translation unit for an architecture, "sm_90". Throws CompileError: E502 without the library,
-/// E503 with the log if it refuses the text.
+/// E503 with the log if it refuses the text. The caller keeps forks waiting (HoldForks): a child would find
+/// locks of NVRTC, and the guard of its opening, held for ever.
 NvrtcResult compile_by_nvrtc(std::string_view text, std::string_view arch, NvrtcWant want);
+
+/// Waits until no thread compiles. For the end of the process: NVRTC destroys its static objects then,
+/// whoever uses them.
+void wait_for_nvrtc();
 
 /// Returns the options of each compilation, which decide what a text means; for keys, with the attempts.
 std::vector<std::string> nvrtc_options(std::string_view arch, NvrtcWant want);

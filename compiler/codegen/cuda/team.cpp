@@ -261,8 +261,10 @@ class BlockLoop {
       std::string whole = end;
       if (!bound.empty()) {
         whole = names_.fresh("whole");
-        text_.line(cat("const i64 ", whole, " = kw_min<i64>(", end, ", ", bound,
-                       lo_.empty() ? "" : cat(" - ", lo_), ");"));
+        // the difference may wrap where the bound is an integer of the user's
+        std::string room = lo_.empty() ? bound : cat("(i64)((u64)", bound, " - (u64)", lo_, ")");
+        text_.line(cat("const i64 ", whole, " = ", bound, " > ", lo_.empty() ? "0" : lo_, " ? kw_min<i64>(",
+                       end, ", ", room, ") : 0;"));
       }
       lanes_of_rows(row, half, several, whole, guard ? guard->yes : n_.body);
     }

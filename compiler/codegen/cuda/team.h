@@ -19,7 +19,7 @@ namespace kw {
 class CudaStatements;
 
 struct CudaTeam {
-  uint32_t threads;          ///< 32 or 256; 0 if each thread is for itself
+  uint32_t threads;          ///< 32, or those of a block: 128 or 256; 0 if each thread is for itself
   std::string thread;        ///< name of the number of a thread in its team
   std::string number = "0";  ///< of the present iteration of the grid
   TeamBarriers waits;

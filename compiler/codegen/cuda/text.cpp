@@ -41,6 +41,7 @@ std::string line_directive(const Loc &loc, const SourcePlaces &places) {
   uint32_t text = places.sources.text_number(loc.source);
   if (text >= places.texts.size()) return "";
   const TextPlace &place = places.texts[text];
+  if (place.path.find('\n') != std::string::npos) return "";  // no directive can hold it
   std::string path;
   for (char c : place.path) path += c == '"' || c == '\\' ? cat("\\", std::string(1, c)) : std::string(1, c);
   return cat("#line ", place.first_line + places.sources.position(loc).line, " \"", path, "\"");

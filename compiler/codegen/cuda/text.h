@@ -29,7 +29,8 @@ class CudaNames {
   std::unordered_set<std::string> taken_;
 };
 
-/// Returns "#line 12 "train.py"", which says where the next line of a text comes from; "" without a place.
+/// Returns "#line 12 "train.py"", which says where the next line of a text comes from; "" without a place
+/// that a directive can name.
 std::string line_directive(const Loc &loc, const SourcePlaces &places);
 
 class CudaText {

@@ -149,7 +149,7 @@ class RfactorNest {
   /// for level: for g in block: parts[4^(level + 1) g] = the combination of 4 parts, 4^level apart
   Stmt combine_parts() const {
     Sym level = new_iterator("level"), distance = new_local("distance"), g = new_iterator("g");
-    Expr apart = kw::ref(distance), levels = const_int(0), span = const_int(1);
+    Expr apart = kw::ref(distance), levels = const_int(0);
     for (int64_t l = 0, reach = 1; l < most_levels; ++l, reach <<= radix_bits)
       levels = add(levels, cast(DType::i64, binary(BinOp::lt, const_int(reach), kw::ref(blocks_))));
     Expr group = mul(apart, const_int(radix));

@@ -253,7 +253,7 @@ bool read_other(const KernelState &k, size_t i, CallFrame &f) {
   }
   if (PyArray_IsScalar(o, Generic)) return read_numpy_scalar(k, i, f);
   bool container = PyList_Check(o) || PyTuple_Check(o) || PyDict_Check(o) || PyUnicode_Check(o) ||
-                   PyBytes_Check(o) || o == Py_None || tensor_of(o);
+                   PyBytes_Check(o) || o == Py_None;
   if (i == 0 && !container &&
       k.parameters.names.size() > 1) {  // the `self` of a method; using it is an error of the compilation
     f.add_unused();
