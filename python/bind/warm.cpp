@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "bind/dispatch/dispatch.h"
+#include "bind/dispatch/recorded.h"
 #include "bind/inspect.h"
 #include "runtime/cuda/cubins.h"
 #include "support/text.h"
@@ -97,6 +98,7 @@ class WarmUp {
       return false;
     }
     made_.append(py::make_tuple(r.target.arch, "main", key_of(r).text(), was_stored, now_ms() - begin));
+    if (is_recording_versions()) record_version(k_, r, source);
     return true;
   }
 

@@ -248,3 +248,14 @@ def test_damaged_entries_are_made_again(damage: str, run: Any, tmp_path: Path) -
         entry.write_bytes({"emptied": b"", "cut": whole[:-7], "flipped": flipped}[damage])
     assert run("program.py").splitlines() == [expected, "1 1"]
     assert run("program.py", KW_NVRTC=NOWHERE, KW_FROZEN="1").splitlines() == [expected, "0 0"]
+
+
+def test_versions_for_absent_gpus_are_recorded(run: Any, tmp_path: Path) -> None:
+    """A script that only warms up makes a manifest of all that it warms."""
+    (tmp_path / "script.py").write_text(
+        "from program import *\nscaled.warmup('f32[:]', 'f64', device='sm_90')\n"
+    )
+    path, cache = tmp_path / "m.json", str(tmp_path / "cache2")
+    run("script.py", KW_RECORD=str(path), KW_LIBCUDA=NOWHERE)
+    said = run("-m", "kernelwright", "warmup", str(path), KW_CACHE_DIR=cache, KW_LIBCUDA=NOWHERE)
+    assert " sm_90 " in said and "1 compiled, 0 in the cache" in said
