@@ -53,11 +53,13 @@ class Jobs {
   }
 
   void end() {
-    if (getpid() != process_) return;
+    if (getpid() != process_) return;  // what runs, runs in the parent
     std::unique_lock lock(mutex_);
     is_open_ = false;
     jobs_.clear();
     changed_.wait(lock, [&] { return workers_ == 0; });
+    lock.unlock();
+    wait_for_nvrtc();
   }
 
  private:
@@ -91,10 +93,7 @@ void allow_background() {
   if (is_allowed()) Jobs::of_process().allow();
 }
 
-void end_background() noexcept {
-  Jobs::of_process().end();
-  wait_for_nvrtc();
-}
+void end_background() noexcept { Jobs::of_process().end(); }
 
 void open_nvrtc_in_background() {
   static std::once_flag opened;

@@ -163,6 +163,16 @@ def test_they_do_not_spill(device: str) -> None:
         assert all(" 0 bytes spill stores" in line for line in made.log.splitlines() if "spill" in line)
 
 
+@pytest.mark.parametrize("few", [1, 2, 3, 7, 40, 63])
+def test_a_last_part_of_few_terms(few: int, device: Device) -> None:
+    """A part has 131,072 terms; those of the last one are added in lanes, however few they are."""
+    x = np.zeros((1, 131_072 + few), "float32")
+    x[0, -few:] = np.random.default_rng(few).standard_normal(few)
+    for function in (total, total_in_place, several):
+        kernel = kw.kernel(function)
+        assert kernel(kw.Tensor(x, device="cuda")).numpy().tobytes() == kernel(x).tobytes(), function.__name__
+
+
 BOUNDS = (-(2**63), -1, 0, 1, 2, 63, 64, 65, 129, 399, 400, 2**63 - 1)
 
 

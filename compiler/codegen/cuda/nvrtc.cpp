@@ -166,7 +166,7 @@ const Nvrtc &open_now() {
   return out;
 }
 
-/// Counts the threads that are in NVRTC.
+/// Counts the threads that compile.
 class InUse {
  public:
   InUse() {
@@ -193,7 +193,6 @@ std::condition_variable InUse::unused_;
 int InUse::users_ = 0;
 
 const Nvrtc &nvrtc() {
-  InUse whole;
   static const Nvrtc &library = open_now();
   if (!library.identity.empty()) return library;
   std::vector<std::string> notes;
