@@ -6,6 +6,8 @@ On a GPU (KW_TEST_DEVICE=cuda) this shows that its instructions are what the emu
 from __future__ import annotations
 
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -198,6 +200,60 @@ def test_copies_that_threads_wait_for(raw: Raw) -> None:
     assert np.array_equal(run(raw, "fetch", (x, h), np.zeros(64), 1, 64), expected[::-1])
 
 
+FAULTS = """
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#define KW_FUNCTION static inline
+#define __device__
+#define __noinline__
+#define __grid_constant__
+typedef unsigned u32;
+typedef unsigned long long u64;
+typedef long long i64;
+static u32 atomicCAS(u32 *p, u32 seen, u32 wanted) { u32 old = *p; if (old == seen) *p = wanted; return old; }
+static void atomicExch(u32 *p, u32 x) { *p = x; }
+static void __threadfence() {}
+static void __threadfence_system() {}
+"""
+FAULTS_MAIN = """
+int main() {
+  static prelude::kw_faults a;
+  static shim::kw_faults b;
+  u64 mirror[2] = {0, 0};
+  const volatile u32 cancel = 0;
+  srand(20261129);
+  for (int i = 0; i < 200000; i++) {
+    u64 number = rand() % 100, launch = rand() % 3, key = rand() % 50, team = rand() % 3;
+    i64 value = rand(), bound = rand();
+    prelude::kw_fault(prelude::kw_call{&a, &mirror[0], &cancel, number, launch}, key, value, bound, team);
+    shim::kw_fault(shim::kw_call{&b, &mirror[1], &cancel, number, launch}, key, value, bound, team);
+    static_assert(sizeof a == sizeof b);
+    if (memcmp(&a, &b, sizeof a) || mirror[0] != mirror[1]) return printf("fault %d differs\\n", i), 1;
+    if (rand() % 90 == 0) {  // the host reads some
+      u64 read = a.read_records + rand() % (a.records - a.read_records + 1);
+      a.read_records = b.read_records = read, a.read_lost = b.read_lost = a.lost;
+    }
+  }
+  puts("same");
+}
+"""
+
+
+def test_faults_are_noted_as_the_emulator_notes_them(tmp_path: Path) -> None:
+    """The emulator has its own function, so that the prelude's runs on no machine without a GPU but here."""
+    text = kw.kernel("def f(a):\n    a[0] = 1\n    return a\n").cuda("f32[:]")
+    own = text[text.index("struct kw_fault_record") : text.index("KW_FUNCTION bool kw_has_failed")]
+    shim = (Path(__file__).parent / "emulator/shim.inc").read_text()
+    others = shim[shim.index("struct kw_fault_record") : shim.index("KW_FUNCTION bool kw_has_failed")]
+    spaces = f"namespace prelude {{\n{own}}}\n#undef KW_CALL\nnamespace shim {{\n{others}}}\n"
+    (tmp_path / "faults.cpp").write_text(FAULTS + spaces + FAULTS_MAIN)
+    command = ["g++", "-std=c++17", "-w", "-O1", "-o", str(tmp_path / "faults"), str(tmp_path / "faults.cpp")]
+    subprocess.run(command, check=True)
+    done = subprocess.run([tmp_path / "faults"], capture_output=True, text=True, check=False)
+    assert done.stdout == "same\n"
+
+
 def test_every_word_is_here(raw: Raw) -> None:
     """But for those of faults and cancelled calls, which whole kernels test."""
     text = kw.kernel("def f(a):\n    a[0] = 1\n    return a\n").cuda("f32[:]")
@@ -210,6 +266,7 @@ def test_every_word_is_here(raw: Raw) -> None:
         "kw_number_of_thread",
         "kw_comes_before",
         "kw_fault_of",
+        "kw_faults_of",
         "kw_has_failed",
         "kw_st_word",
     }

@@ -198,7 +198,7 @@ class KernelEmitter {
     for (const Param &p : s_.f.params)
       if (p.sym) number(CudaParam::Kind::scalar, scalar++, p.sym);
     for (size_t i = 0; i < s_.iterators.size(); ++i) number(CudaParam::Kind::iterator, i, s_.iterators[i]);
-    if (uses_.call) parameter(CudaParam::Kind::call, 0, "kw_call call");
+    if (uses_.call) parameter(CudaParam::Kind::call, 0, "KW_CALL call");
     return cat(team_.threads ? "KW_TEAM_KERNEL(" : "KW_KERNEL(", out_.threads, ") ", out_.name, "(",
                join_text(parameters_, ", "), ")");
   }

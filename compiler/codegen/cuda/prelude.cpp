@@ -56,6 +56,7 @@ struct kw_call {
   const volatile u32 *cancel;
   u64 number, launch;
 };
+#define KW_CALL const __grid_constant__ kw_call
 KW_FUNCTION bool kw_comes_before(u64 a, u64 b, bool if_equal) { return a < b || (a == b && if_equal); }
 KW_FUNCTION volatile kw_fault_record *kw_fault_of(kw_call call) {
   volatile kw_faults *f = call.faults;
@@ -63,21 +64,32 @@ KW_FUNCTION volatile kw_fault_record *kw_fault_of(kw_call call) {
     if (f->record[(i - 1) % 64].call == call.number) return &f->record[(i - 1) % 64];
   return nullptr;
 }
-static __device__ __noinline__ void kw_fault(kw_call call, u64 key, i64 value, i64 bound, u64 team = 0) {
-  volatile kw_faults *f = call.faults;
+// It needs few registers, which count for the whole kernel: the parameters of a call stay where they are.
+KW_FUNCTION volatile kw_faults *kw_faults_of(const kw_call &call) { return call.faults; }
+static __device__ __noinline__ void kw_fault(const kw_call &call, u64 key, i64 value, i64 bound,
+                                             u64 team = 0) {
   while (atomicCAS(&call.faults->lock, 0u, 1u)) {}
   __threadfence();
-  volatile kw_fault_record *r = kw_fault_of(call);
-  bool is_new = !r, is_lost = is_new && f->records - f->read_records == 64;
-  if (is_new) r = &f->record[f->records % 64];
-  if (is_lost) f->lost = f->lost + 1;
-  bool is_first = kw_comes_before(call.launch, r->launch, kw_comes_before(team, r->team, key < r->key));
-  if (!is_lost && (is_new || is_first)) {
-    r->call = call.number, r->launch = call.launch, r->team = team, r->key = key;
-    r->value = value, r->bound = bound;
-    if (is_new) f->records = f->records + 1;
+  u32 place = (u32)kw_faults_of(call)->records, older = place - (u32)kw_faults_of(call)->read_records;
+  bool is_first = older < 64;  // there is room
+#pragma unroll 1
+  for (; older; older--) {
+    volatile kw_fault_record *r = &kw_faults_of(call)->record[--place % 64];
+    if (r->call != call.number) continue;
+    is_first = kw_comes_before(call.launch, r->launch, kw_comes_before(team, r->team, key < r->key));
+    break;
   }
-  if (is_new) *call.mirror = f->records + f->lost;
+  if (is_first) {
+    if (!older) place = (u32)kw_faults_of(call)->records;
+    volatile kw_fault_record *r = &kw_faults_of(call)->record[place % 64];
+    r->value = value, r->bound = bound, r->key = key, r->team = team;
+    r->launch = call.launch, r->call = call.number;
+  }
+  if (!older) {  // of a call that has no record yet
+    if (is_first) kw_faults_of(call)->records = kw_faults_of(call)->records + 1;
+    else kw_faults_of(call)->lost = kw_faults_of(call)->lost + 1;
+    *call.mirror = kw_faults_of(call)->records + kw_faults_of(call)->lost;
+  }
   __threadfence_system();
   atomicExch(&call.faults->lock, 0u);
 }

@@ -156,7 +156,7 @@ TEST(LaunchProgram, later_launches_look_for_a_fault) {
   EmittedCode code = code_of("check(p[0] < n, site=0)\nfor i in grid(0, n, 1, per_block=32):\n  p[i] = 3");
   std::string second = code.bytes.substr(code.launches.kernels.at(1).begin);
   EXPECT_TRUE(
-      second.starts_with("KW_KERNEL(32) f_1(i64 *__restrict__ p, i64 n, kw_call call) {\n"
+      second.starts_with("KW_KERNEL(32) f_1(i64 *__restrict__ p, i64 n, KW_CALL call) {\n"
                          "  if (kw_has_failed(call)) return;\n"))
       << second;
 }
