@@ -49,6 +49,23 @@ describe() {
     "$python" -c "import kernelwright as kw; print(kw.cuda.device(), kw.cuda.memory())"
 }
 
+# accesses and races of a few kernels, as NVIDIA's tool sees them
+sanitize() {
+    command -v compute-sanitizer >/dev/null || { echo "compute-sanitizer is not installed"; return 0; }
+    for tool in memcheck racecheck; do
+        compute-sanitizer --tool $tool --error-exitcode 9 --target-processes all "$python" -m pytest -q -p no:cacheprovider \
+            tests/gpu/test_atomics.py tests/gpu/test_edges.py -k "least or softmax or transposed" || return
+    done
+}
+
+# what six kernels ask of the machine; machines that lend out their GPU often forbid its counters
+profile() {
+    command -v ncu >/dev/null || { echo "ncu is not installed"; return 0; }
+    ncu --target-processes all --launch-count 24 --section SpeedOfLight --section MemoryWorkloadAnalysis \
+        --section LaunchStats "$python" bench/gpu/device.py add sum_rows softmax sum_columns transpose gather ||
+        echo "ncu ended with $?"
+}
+
 # tests NAME SECONDS FEW: the tests of test_NAME.py, or with KW_DEVICE_TINY those whose name has FEW
 tests() {
     files=tests/gpu/test_$1.py
@@ -63,7 +80,7 @@ tests() {
 }
 
 case ${2:-} in
-build | describe)
+build | describe | sanitize | profile)
     "$2"
     exit
     ;;
@@ -90,4 +107,6 @@ tests vectors 30 add
 tests atomics 30 least
 tests operators 30 softmax
 tests device 30 wait
+stage sanitizer 60 "$self" "$out" sanitize
+stage profile 40 "$self" "$out" profile
 exit $failed
