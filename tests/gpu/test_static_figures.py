@@ -53,7 +53,7 @@ TABLE: dict[Callable[..., Any], list[Launch]] = {
     chain: [Launch(32, 32, 8, 4), Launch(32, 32, 2, 1)],  # flat: four vectors of two operands; rows: one
     broadcast: [Launch(32, 32), Launch(32, 32, 2, 1)],
     stencil: [Launch(24, 16, 0, 4), Launch(32, 32), Launch(32, 32, 3, 1)],
-    gather: [Launch(32, 32), Launch(32, 32)],
+    gather: [Launch(24, 24), Launch(24, 24)],
     transpose: [Launch(40, 40, 2, 1)],
     permute: [Launch(40, 40, 2, 1), *[Launch(32, 32)] * 3],  # tiles; then elements of small matrices
     row_sum: [Launch(40, 56), Launch(32, 32), Launch(32, 32)],
@@ -65,7 +65,7 @@ TABLE: dict[Callable[..., Any], list[Launch]] = {
     cumsum: [Launch(40, 64)],
     inclusive: [Launch(32, 32, 1, 0), Launch(40, 32), Launch(64, 64), Launch(40, 40)],
     recurrence: [Launch(32, 40, 1, 0)],
-    histogram: [Launch(32, 32), Launch(32, 32)],
+    histogram: [Launch(32, 32), Launch(24, 24)],
 }
 
 

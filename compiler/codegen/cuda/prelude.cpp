@@ -73,15 +73,12 @@ static __device__ __noinline__ void kw_fault(const kw_call &call, u64 key, i64 v
   u32 place = (u32)kw_faults_of(call)->records, older = place - (u32)kw_faults_of(call)->read_records;
   bool is_first = older < 64;  // there is room
 #pragma unroll 1
-  for (; older; older--) {
-    volatile kw_fault_record *r = &kw_faults_of(call)->record[--place % 64];
-    if (r->call != call.number) continue;
+  while (older && kw_faults_of(call)->record[(place - 1) % 64].call != call.number) place--, older--;
+  place = older ? place - 1 : (u32)kw_faults_of(call)->records;
+  volatile kw_fault_record *r = &kw_faults_of(call)->record[place % 64];
+  if (older)
     is_first = kw_comes_before(call.launch, r->launch, kw_comes_before(team, r->team, key < r->key));
-    break;
-  }
   if (is_first) {
-    if (!older) place = (u32)kw_faults_of(call)->records;
-    volatile kw_fault_record *r = &kw_faults_of(call)->record[place % 64];
     r->value = value, r->bound = bound, r->key = key, r->team = team;
     r->launch = call.launch, r->call = call.number;
   }
