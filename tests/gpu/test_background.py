@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import stand_ins
+from test_lazy_loads import PROGRAM
 
 # A stand-in of NVRTC that takes its time, and says on standard error when a compilation ends.
 SLOW = r"""
@@ -51,19 +52,9 @@ READS(nvrtcGetPTXSize, unsigned long *)
 READS(nvrtcGetPTX, char *)
 """
 
-KERNELS = """
-import os, signal, sys, threading, time
-import numpy as np
-import kernelwright as kw
-
-@kw.kernel
-def row_sums(x):
-    s = output_tensor((x.shape[0],), x.dtype)
-    for i in range(x.shape[0]):
-        for j in range(x.shape[1]):
-            s[i] += x[i, j]
-    return s
-
+KERNELS = f"""
+import os, signal, threading, time
+{PROGRAM.partition("if __name__")[0]}
 row_sums(kw.Tensor(np.ones((3, 80), "float32"), device="cuda")).numpy()
 """
 FORKS = """
