@@ -64,13 +64,14 @@ const CallPlace *find_python_call() {
     auto *f = reinterpret_cast<PyFrameObject *>(frame.get());
     PyCodeObject *code = PyFrame_GetCode(f);
     PyRef held(reinterpret_cast<PyObject *>(code));
-    auto found = known.find({code, instruction_of(f)});
+    Instruction here{code, instruction_of(f)};
+    auto found = known.find(here);
     if (found == known.end()) {
       if (known.size() == most_places) return nullptr;
       auto place = is_own(code) ? nullptr
                                 : std::make_unique<const CallPlace>(
                                       CallPlace{utf8(code->co_filename), PyFrame_GetLineNumber(f)});
-      found = known.emplace(Instruction{code, instruction_of(f)}, std::move(place)).first;
+      found = known.emplace(here, std::move(place)).first;
       Py_INCREF(code);
     }
     if (found->second) return found->second.get();

@@ -109,10 +109,7 @@ void open_nvrtc_in_background() {
 void compile_in_background(std::vector<CubinSource> sources) {
   // without a cache nobody would find what is made
   if (!process_jit().cache_problem().empty() || !debug_options().cache) return;
-  for (CubinSource &source : sources)
-    Jobs::of_process().add([s = std::move(source)] {
-      if (!find_cubin(s)) compile_cubin(s);
-    });
+  for (CubinSource &source : sources) Jobs::of_process().add([s = std::move(source)] { obtain_cubins({s}); });
 }
 
 }  // namespace kw

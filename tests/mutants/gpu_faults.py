@@ -281,7 +281,7 @@ GPU = [
     Fault(
         "blocks_of_one_row",
         "compiler/codegen/cuda/emit.cpp",
-        "out_.blocks[2] = rounded(all, blocks_of_row);",
+        "out_.blocks[2] = groups_of(all, blocks_of_row);",
         "",
         "more than 2^30 blocks",
     ),

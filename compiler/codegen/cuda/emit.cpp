@@ -32,6 +32,11 @@ constexpr int64_t most_private_threads = 1 << 14;
 /// Bytes of the widest access of a thread.
 constexpr int64_t alignment = 16;
 
+/// Returns how many groups of so many there are, the last one perhaps smaller.
+Expr groups_of(const Expr &count, int64_t each) {
+  return add(binary(BinOp::floor_div, sub(count, const_int(1)), const_int(each)), const_int(1));
+}
+
 class KernelEmitter {
  public:
   KernelEmitter(const CudaSource &s, CudaShared &shared)
@@ -102,9 +107,8 @@ class KernelEmitter {
         several_ = {std::max<int64_t>(1, loop.how.vector_width), std::max<int64_t>(1, loop.how.unroll)};
         per_block_ = per_block / several_.all(), out_.threads = static_cast<uint32_t>(per_block_);
       }
-      Expr whole = binary(BinOp::floor_div, sub(trips_of(loop), const_int(1)), const_int(per_block));
       int64_t most = d == 0 ? most_blocks_x : most_blocks_yz;
-      out_.blocks[d] = binary(BinOp::min, add(whole, const_int(1)), const_int(most));
+      out_.blocks[d] = binary(BinOp::min, groups_of(trips_of(loop), per_block), const_int(most));
     }
   }
 
@@ -276,12 +280,9 @@ class KernelEmitter {
   void count_rows() {
     if (!has_all_blocks()) return;
     const For &n = *grid_.back().loop;
-    auto rounded = [](const Expr &count, int64_t by) {
-      return add(binary(BinOp::floor_div, sub(count, const_int(1)), const_int(by)), const_int(1));
-    };
-    Expr all = rounded(trips_of(n), std::max<int64_t>(1, n.how.per_block));
+    Expr all = groups_of(trips_of(n), std::max<int64_t>(1, n.how.per_block));
     out_.blocks[0] = binary(BinOp::min, all, const_int(blocks_of_row));
-    out_.blocks[2] = rounded(all, blocks_of_row);
+    out_.blocks[2] = groups_of(all, blocks_of_row);
   }
 
   /// Emits the loops of the grid: in each dimension, a thread runs the iterations of its number and those a

@@ -45,9 +45,9 @@ void CudaStatements::iteration(const Stmt &body, bool can_end) {
 void CudaStatements::statement(const Stmt &s) {
   std::string place = source_.places ? line_directive(s.loc(), *source_.places) : "";
   if (place.empty()) return emit(s);
-  std::string around = text_.comes_from(place);
+  std::string around = text_.comes_from(std::move(place));
   emit(s);
-  text_.restore(std::move(around));
+  text_.comes_from(std::move(around));
 }
 
 void CudaStatements::emit(const Stmt &s) {

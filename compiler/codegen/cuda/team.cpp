@@ -237,7 +237,8 @@ class BlockLoop {
     std::string first = names_.fresh("first"), end = names_.fresh("end"), row = names_.fresh("row"),
                 half = names_.fresh("half");
     if (can_end_) function(cat(", i32 ", half), cat("[", half, "]"));
-    const If *guard = bound_of_iterations(n_);
+    int64_t several = can_end_ ? 1 : n_.how.unroll / 2;
+    const If *guard = several > 1 ? bound_of_iterations(n_) : nullptr;
     std::string bound;
     if (guard) {
       const Expr &most = as<Binary>(guard->cond)->b;
@@ -257,9 +258,9 @@ class BlockLoop {
     text_.line(
         cat("i64 ", row, " = ", first, " + ", team_.is_block() ? "kw_thread % 32" : team_.thread, ";"));
     // Several rows at once have no condition, behind which each load would wait for the one before.
-    if (int64_t several = n_.how.unroll / 2; several > 1 && !can_end_) {
+    if (several > 1) {
       std::string whole = end;
-      if (!bound.empty()) {
+      if (guard) {
         whole = names_.fresh("whole");
         // the difference may wrap where the bound is an integer of the user's
         std::string room = lo_.empty() ? bound : cat("(i64)((u64)", bound, " - (u64)", lo_, ")");

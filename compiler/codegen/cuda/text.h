@@ -35,13 +35,12 @@ std::string line_directive(const Loc &loc, const SourcePlaces &places);
 
 class CudaText {
  public:
-  void line(std::string_view text) { out_ += cat(directive_, std::string(2 * depth_, ' '), text, "\n"); }
-  /// Writes a directive before each line from now on; "" ends that. Returns the one before.
-  std::string comes_from(const std::string &directive) {
-    return std::exchange(directive_, directive.empty() ? "" : cat(directive, "\n"));
+  void line(std::string_view text) {
+    if (!directive_.empty()) out_ += cat(directive_, "\n");
+    out_ += cat(std::string(2 * depth_, ' '), text, "\n");
   }
-  /// Goes back to what comes_from returned.
-  void restore(std::string directive) { directive_ = std::move(directive); }
+  /// Writes a directive before each line from now on; "" ends that. Returns the one before.
+  std::string comes_from(std::string directive) { return std::exchange(directive_, std::move(directive)); }
   /// Writes "head {" and indents what follows.
   void open(std::string_view head) { line(cat(head, head.empty() ? "{" : " {")), ++depth_; }
   /// Writes "} else {".

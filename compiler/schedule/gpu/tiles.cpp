@@ -46,12 +46,10 @@ size_t other_side(const LoopNest &nest, const std::vector<Sym> &loops) {
   return is_small ? 0 : at;
 }
 
-/// Launches a block for each tile. Returns whether it does.
-bool stage_all_tiles(LoopNest &nest, std::vector<Sym> loops) {
+/// Launches a block for each tile; `at` is their other side. Returns whether it does.
+bool stage_all_tiles(LoopNest &nest, std::vector<Sym> loops, size_t at) {
   LoopNest trial = nest;
   auto number = [&](const Sym &iter) { return *find_loop(trial.nest(), iter); };
-  size_t at = other_side(nest, loops);
-  if (at == 0) return false;
   Sym outer = loops[at - 1], inner = loops.back();
   if (at + 1 < loops.size()) {
     loops.erase(loops.begin() + static_cast<ptrdiff_t>(at) - 1);
@@ -83,15 +81,16 @@ bool stage_tiles(LoopNest &nest, const std::vector<Sym> &loops) {
   std::vector<Sym> large = loops;
   std::vector<std::vector<Sym>> small;
   // One small matrix is one block; many of them are better off as elements.
-  for (size_t side : {loops.size() - 1, at - 1}) {
-    if (loops.size() == 2) break;
+  std::vector<size_t> sides;
+  if (loops.size() > 2) sides = {loops.size() - 1, at - 1};
+  for (size_t side : sides) {
     Specialize by_side{*find_loop(trial.nest(), large.front())};
     by_side.inner = *find_loop(trial.nest(), large[side]), by_side.from = least_side;
     LoopNest before = trial;
     if (constant_trips(*trial.nest().loops[by_side.inner].loop) || !trial.try_apply(by_side).ok()) continue;
     small.push_back(std::exchange(large, copies_of(large, before, trial)));
   }
-  if (!stage_all_tiles(trial, large)) return false;
+  if (!stage_all_tiles(trial, large, at)) return false;
   for (const std::vector<Sym> &launch : small) launch_threads(trial, launch);
   nest = trial;
   return true;

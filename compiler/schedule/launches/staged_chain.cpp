@@ -124,8 +124,7 @@ class ChainBuilder {
             Hint::none, {},           seq(std::move(statements), loc_)};
     out.how.threads = static_cast<uint32_t>(threads);
     // The copies back would take 40 registers and not 32, and nearly twice the time to compile.
-    if (int64_t vector = team_vector_width(out); in && vector > 1)
-      out.how.vector_width = static_cast<uint32_t>(vector);
+    if (in) vectorize_team(out);
     return for_loop(std::move(out), loc_);
   }
 

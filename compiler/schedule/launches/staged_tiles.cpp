@@ -166,8 +166,7 @@ class TileBuilder {
     For out{k,  const_int(0),   const_int(shape_.side * shape_.side), 1, ForKind::block, Hint::none,
             {}, std::move(body)};
     out.how.threads = static_cast<uint32_t>(block_team_threads), out.how.unroll = 4, out.id = id;
-    if (int64_t vector = team_vector_width(out); vector > 1)
-      out.how.vector_width = static_cast<uint32_t>(vector);
+    vectorize_team(out);
     return for_loop(std::move(out), loc_);
   }
   /// Returns statements for the iterations that exist: tiles at the end are cut short.

@@ -31,11 +31,15 @@ inline uint32_t shared_iterations_at_once(const For &n) {
 /// Returns the columns of a team that is given a width, or 0.
 inline int64_t columns_of_team(int64_t width) { return width ? width : tile_side; }
 
+/// Lets each thread of a team execute iterations of a loop side by side, if vectors fit.
+inline void vectorize_team(For &loop) {
+  if (int64_t vector = team_vector_width(loop); vector > 1)
+    loop.how.vector_width = static_cast<uint32_t>(vector);
+}
 /// Lets each thread of a team execute several iterations of a loop at once, apart or side by side.
 inline void plan_team(For &loop) {
   loop.how.unroll = team_unroll(loop);
-  if (int64_t vector = team_vector_width(loop); vector > 1)
-    loop.how.vector_width = static_cast<uint32_t>(vector);
+  vectorize_team(loop);
 }
 
 inline Sym new_iterator(const std::string &name) { return make_sym(SymKind::iter, DType::i64, name); }

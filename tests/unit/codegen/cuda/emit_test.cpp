@@ -53,7 +53,7 @@ TEST(EmitCuda, directives_name_lines_of_the_source) {
   CudaText text;
   std::string none = text.comes_from("#line 3 \"a\"");
   text.open("if (x)"), text.close();
-  text.restore(none), text.line("y;");
+  text.comes_from(none), text.line("y;");
   EXPECT_EQ(text.take(), "#line 3 \"a\"\nif (x) {\n#line 3 \"a\"\n}\ny;\n");
 }
 
