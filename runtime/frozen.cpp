@@ -23,7 +23,9 @@ class NearestEntry {
     for (size_t i = 0; i < std::max(lines.size(), wanted_.size()); ++i) {
       if (line(lines, i) == line(wanted_, i)) continue;
       ++differences;
-      first = std::min(first, i);
+      // another target has another back end: the target tells more
+      bool tells_less = first != SIZE_MAX && line(wanted_, first).starts_with("backend ");
+      if (first == SIZE_MAX || tells_less) first = i;
     }
     if (first == SIZE_MAX || differences >= fewest_) return;
     fewest_ = differences;

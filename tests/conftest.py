@@ -6,6 +6,7 @@ With KW_TEST_DEVICE=emulated the machine of all tests has a GPU: the stand-ins o
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ import pytest
 os.environ.setdefault("KW_DEBUG", "verify=each")
 # Most tests run one branch of a kernel; to compile the others would take most of the time of the GPU's tests.
 os.environ.setdefault("KW_BACKGROUND", "0")
+# A job in the background begins with SIGINT ignored, and so would the processes that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if os.environ.get("KW_TEST_DEVICE") == "emulated":
     sys.path.insert(0, str(Path(__file__).parent / "gpu" / "emulator"))

@@ -277,6 +277,7 @@ std::string launch_bytes(const LaunchProgram &p) {
     w.u32(static_cast<uint32_t>(k.loops.size()));
     for (const LoopLine &l : k.loops) w.u32(l.text), w.u32(static_cast<uint32_t>(l.line));
     w.text(k.condition);
+    w.text(k.stores);
   }
   return w.take();
 }
@@ -287,8 +288,8 @@ bool read_launches(std::string_view bytes, LaunchProgram &p) {
   p.arch = r.text(most_name);
   p.reads_device = r.u8() != 0, p.has_loops = r.u8() != 0;
   p.shared_bytes = r.u32();
-  // A kernel has at least 40 bytes, a parameter 5, a loop 8.
-  p.kernels.resize(r.count(40, most_kernels));
+  // A kernel has at least 44 bytes, a parameter 5, a loop 8.
+  p.kernels.resize(r.count(44, most_kernels));
   for (LaunchKernel &k : p.kernels) {
     k.name = r.text(most_name);
     k.begin = r.u32(), k.end = r.u32(), k.threads = r.u32(), k.temporaries = r.u32(), k.side = r.u32();
@@ -305,6 +306,7 @@ bool read_launches(std::string_view bytes, LaunchProgram &p) {
     k.loops.resize(r.count(8, most_loops));
     for (LoopLine &l : k.loops) l.text = r.u32(), l.line = static_cast<int32_t>(r.u32());
     k.condition = r.text();
+    k.stores = r.text();
   }
   return r.ok() && r.at_end();
 }

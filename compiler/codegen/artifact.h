@@ -16,7 +16,7 @@
 namespace kw {
 
 /// The version of the encoding of an artifact; a part of every key.
-inline constexpr uint32_t artifact_version = 10;
+inline constexpr uint32_t artifact_version = 11;
 
 /// One parameter of the compiled function, in the order of the ABI.
 struct ParamRecord {

@@ -254,7 +254,8 @@ class LaunchProgramBuilder {
                                      std::move(kernel.params),
                                      kernel.block_bytes,
                                      {},
-                                     condition_ ? condition_text(f_, condition_, true) : ""});
+                                     condition_ ? condition_text(f_, condition_, true) : "",
+                                     join_text(kernel.stores, ", ")});
     out_.loops.push_back(std::move(kernel.loops));
   }
 

@@ -29,6 +29,7 @@ struct LaunchKernel {
   uint32_t block_bytes = 0;       ///< of memory that the threads of a block share
   std::vector<LoopLine> loops{};  ///< that it executes, each line once; filled in by the driver
   std::string condition{};        ///< of the host, under which a call launches it, or ""
+  std::string stores{};           ///< names of the arrays that it stores to, or ""
 
   friend bool operator==(const LaunchKernel &, const LaunchKernel &) = default;
 };

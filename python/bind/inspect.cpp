@@ -133,7 +133,8 @@ py::dict explain_stored(const KernelState &k, const Wanted &wanted) {
 }
 
 /// Returns (name, lines of its loops, threads of a block, bytes that they share, registers, bytes spilled,
-/// condition) of each kernel that a call launches; -1 for what is not compiled yet.
+/// condition, names of the arrays that it stores to) of each kernel that a call launches; -1 for what is not
+/// compiled yet.
 py::list launches_of(const Artifact &a, const std::vector<TextPlace> &texts) {
   py::list out;
   std::vector<CubinSource> sources = cubin_sources(a, NvrtcWant::cubin);
@@ -147,7 +148,7 @@ py::list launches_of(const Artifact &a, const std::vector<TextPlace> &texts) {
       if (l.line >= 0) lines.append(py::make_tuple(at.path, int64_t{at.first_line} + l.line));
     }
     out.append(py::make_tuple(kernel.name, lines, kernel.threads, kernel.block_bytes, figures.registers,
-                              figures.spill_bytes, kernel.condition));
+                              figures.spill_bytes, kernel.condition, kernel.stores));
   }
   return out;
 }

@@ -68,7 +68,8 @@ class Launch:
 
     `lines` are (file, line) of the loops that it executes, `threads` those of a block, `shared_bytes` the
     memory that they share. Registers of a thread, and bytes spilled, are None until it is compiled to machine
-    code: by a call or a warm-up. `condition` is that of the calls which launch it, or "" for all.
+    code: by a call or a warm-up. `condition` is that of the calls which launch it, or "" for all. `stores`
+    names the arrays of device memory that it stores to; one that only checks subscripts has none.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Launch:
     registers: int | None
     spilled: int | None
     condition: str
+    stores: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -149,9 +151,11 @@ def _launch(
     registers: int,
     spilled: int,
     condition: str,
+    stores: str,
 ) -> Launch:
     known_registers, known_spilled = (None if figure < 0 else figure for figure in (registers, spilled))
-    return Launch(name, tuple(lines), threads, shared_bytes, known_registers, known_spilled, condition)
+    figures = (threads, shared_bytes, known_registers, known_spilled)
+    return Launch(name, tuple(lines), *figures, condition, tuple(stores.split(", ")) if stores else ())
 
 
 def explain(kernel: Kernel, args: tuple[Any, ...], keywords: dict[str, Any], device: str = "") -> Explanation:
@@ -234,7 +238,8 @@ def _launches(version: Version) -> list[str]:
             parts.append(f"{launch.shared_bytes:,} bytes of shared memory")
         figures = f"{launch.registers} registers, {launch.spilled} bytes spilled"
         parts.append("not compiled yet" if launch.registers is None else figures)
-        lines.append(f"{launch.name}{_loops_of(launch, version)}: {', '.join(parts)}")
+        what = f"computes {', '.join(launch.stores)}" if launch.stores else "checks subscripts"
+        lines.append(f"{launch.name}{_loops_of(launch, version)} {what}: {', '.join(parts)}")
         lines += [f"  if {launch.condition}"] if launch.condition else []
     if version.device and not any(f.what.startswith("grid") for f in version.of("loop")):
         who = "one team" if any(launch.threads > 1 for launch in version.launches) else "one thread"

@@ -201,6 +201,16 @@ def test_machine_code_that_is_in_no_cache(tmp_path: Path) -> None:
     )
 
 
+def test_the_nearest_entry_of_a_version_for_a_device(tmp_path: Path) -> None:
+    """The note names what differs for a user: the target, not the back end."""
+    assert run(tmp_path, "print(double(x))\n") == "[2. 2. 2. 2.]"
+    told = run(tmp_path, CALL, **emulated(KW_FROZEN="1"))
+    assert (
+        "the first line of its key that differs is `target triple x86_64-unknown-linux-gnu`, not"
+        " `target triple nvptx64-nvidia-cuda`\n"
+    ) in told
+
+
 def test_e504_failed_device(tmp_path: Path) -> None:
     """A device that an unchecked kernel has broken stays so, and each later use says that."""
     program = """\
@@ -429,3 +439,18 @@ def test_doctor_names_devices_that_are_too_old(tmp_path: Path) -> None:
     assert done.returncode == 1 and done.stderr == ""
     assert f"gpu           {old}, Emulated GPU 1 (sm_90); CUDA 13.0\n" in done.stdout
     assert f"problem       kernels do not run on the GPU: {old}\n" in done.stdout
+
+
+def test_doctor_without_nvrtc(tmp_path: Path) -> None:
+    """The place of the doctor's own kernel is nothing that a reader knows."""
+    missing = tmp_path / "libnvrtc.so.13"
+    environment = {**os.environ, **emulated(KW_NVRTC=str(missing)), "KW_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "kernelwright", "doctor"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stderr == ""
+    assert done.stdout.endswith(
+        "problem       kernels do not run on the GPU: DeviceError: error[E502]: CUDA kernels need"
+        " libnvrtc.so.13 or .12, which was not found\n"
+        f"      = note: looked at {missing}\n"
+        "      = help: pip install nvidia-cuda-nvrtc, or set KW_NVRTC; kernels in the cache run without it\n"
+    )

@@ -118,18 +118,16 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     """Registers are known once a kernel is compiled; no device is needed."""
     asked = ("-m", "kernelwright", "explain", "program.py", "--device", "sm_90", "--args")
     said = run(*asked, "f64[8],3.0", KW_LIBCUDA=NOWHERE)
-    assert "  device      sm_90\n  launches    scaled_0 (line 7): blocks of 256 threads, not compiled" in said
+    assert "  device      sm_90\n  launches    scaled_0 (line 7) computes c: blocks of 256 threads" in said
     assert "i in range(a.shape[0]): grid, a thread for 8 iterations, 2 of them side by side, 256 t" in said
-    assert "until_1 (line 14): blocks of 256 threads, not compiled yet\n" in said
+    assert "until_1 (line 14) computes a: blocks of 256 threads, not compiled yet\n" in said
     assert re.search(r"  steps       grid i by 2048 vector 2 unroll 4 +launched; each block has", said)
     (tmp_path / "serial.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef prefix(a):\n    for i in range(1, a.shape[0]):\n"
         "        a[i] = a[i - 1] + a[i]\n    return a\n"
     )
     said = run("-m", "kernelwright", "explain", "serial.py", "--device", "sm_80", "--args", "f64[8]")
-    expected = (
-        r"prefix_0 \(line 5\): blocks of 128 threads, [\d,]{6} bytes of shared memory, not compiled yet"
-    )
+    expected = r"prefix_0 \(line 5\) computes a: blocks of 128 threads, [\d,]{6} bytes of shared memory, not"
     assert re.search(expected, said)
     assert "one team: no loop is parallel whose bounds the host knows\n" in said
     assert re.search(
@@ -142,7 +140,7 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
         "        a[i] = a[i - 1] * a[0]\n    return a\n"
     )
     said = run("-m", "kernelwright", "explain", "few.py", "--device", "sm_80", "--args", "f64[9]")
-    assert "few_0 (line 5): 1 thread in a block, not compiled yet\n" in said
+    assert "few_0 (line 5) computes a: 1 thread in a block, not compiled yet\n" in said
     assert "one thread: no loop is parallel whose bounds the host knows\n" in said
 
 
@@ -187,7 +185,8 @@ def test_explain_knows_what_real_nvrtc_made(tmp_path: Path) -> None:
         check=True,
     )
     expected = r"\(Launch\(name='scaled_0', lines=\(\('.*program.py', 7\),\), threads=256, shared_bytes=0,"
-    found = re.match(expected + r" registers=(\d+), spilled=0, condition=''\),\)", done.stdout)
+    expected += r" registers=(\d+), spilled=0, condition='', stores=\('c',\)\),\)"
+    found = re.match(expected, done.stdout)
     assert found and 4 < int(found[1]) < 64
 
 

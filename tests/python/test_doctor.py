@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -63,10 +62,10 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_gpu")
 def test_a_compiler_that_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def fails() -> Any:
+    def fails(device: str) -> str:
         return "DeviceError: no library"
 
-    monkeypatch.setattr(doctor, "_compiles", fails)
+    monkeypatch.setattr(doctor, "_computes", fails)
     assert doctor.doctor(as_json=False) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == "problem       kernels cannot be compiled: DeviceError: no library"

@@ -274,7 +274,7 @@ def test_a_file_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     path = tmp_path / "some.py"
     path.write_text(
         "import kernelwright as kw\n\n\n@kw.kernel\ndef one(x: 'f64[:]'):\n    x[0] = 1\n    return x\n\n\n"
-        "@kw.kernel\ndef two(x):\n    x[0] = 2\n    return x\n\n\nassert __name__ != '__main__'\n"
+        "@kw.kernel\ndef two(x, y):\n    x[0] = y\n    return x\n\n\nassert __name__ != '__main__'\n"
     )
     assert cli.main(["warmup", str(path)]) == 1
     found = capsys.readouterr()
@@ -284,8 +284,8 @@ def test_a_file_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ]
     assert found.out.splitlines()[2].startswith("2 compiled, 0 in the cache, 1 not made; ")
     assert found.err.startswith("two: not made\nkernel 'two': warmup() needs the type of 'x': give it")
-    assert found.err.endswith("\non the command line: --args 'f32[:, :]'\n")
-    assert cli.main(["warmup", f"{path}:two", "--args", "f32[:]", "--target", "generic,avx2"]) == 0
+    assert found.err.endswith("\non the command line, for x, y: --args 'f32[:, :], f32[:, :]'\n")
+    assert cli.main(["warmup", f"{path}:two", "--args", "f32[:], float", "--target", "generic,avx2"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
 
 

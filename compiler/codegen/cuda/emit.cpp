@@ -184,8 +184,9 @@ class KernelEmitter {
     parameters_.push_back(std::move(text));
   }
   std::string pointer(const Buf &b) {
-    bool is_read = !uses_.stored.count(b.get());
-    return cat(is_read ? "const " : "", cuda_memory_type(b->dtype), " *__restrict__ ", names_.of(b->sym));
+    bool is_stored = uses_.stored.count(b.get()) != 0;
+    if (is_stored) out_.stores.push_back(b->sym->name);
+    return cat(is_stored ? "" : "const ", cuda_memory_type(b->dtype), " *__restrict__ ", names_.of(b->sym));
   }
 
   std::string head() {

@@ -51,8 +51,9 @@ struct CudaKernel {
   std::vector<CudaParam> params;
   /// Bytes of each temporary for one thread: i64 over what the host knows.
   std::vector<Expr> temporaries{};
-  uint32_t block_bytes = 0;  ///< of memory that the threads of a block share
-  std::vector<Loc> loops{};  ///< where its loops stand
+  uint32_t block_bytes = 0;           ///< of memory that the threads of a block share
+  std::vector<Loc> loops{};           ///< where its loops stand
+  std::vector<std::string> stores{};  ///< names of the arrays in device memory that it stores to
 };
 
 /// What the kernels of a program share: elementary functions, and arrays of constants.

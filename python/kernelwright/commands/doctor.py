@@ -61,11 +61,11 @@ def _gpus() -> tuple[str, str]:
             continue
         told.append(f"{device.name} ({device.arch})")
         driver = "; CUDA {}.{}".format(*device.driver)
-    return ", ".join(told) + driver, why or _computes_on_gpu()
+    return ", ".join(told) + driver, why or _computes("cuda")
 
 
-def _computes_on_gpu() -> str:
-    """Compiles, runs and checks a small kernel on the first GPU; returns the problem, or ""."""
+def _computes(device: str) -> str:
+    """Compiles, runs and checks a small kernel without the cache; returns the problem, or ""."""
     import numpy as np
 
     from .. import debug
@@ -75,26 +75,12 @@ def _computes_on_gpu() -> str:
     text = "def probe(x):\n    for i in range(x.shape[0]):\n        x[i] = x[i] + 1\n    return x\n"
     try:
         with debug("cache=off"):
-            found = kernel(text)(Tensor(np.arange(5.0), device="cuda")).numpy()
+            found = kernel(text)(Tensor(np.arange(5.0), device=device)).numpy().tolist()
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return "" if found.tolist() == [1, 2, 3, 4, 5] else f"a kernel computed {found.tolist()}"
-
-
-def _compiles() -> str:
-    """Compiles, runs and checks a small kernel without the cache; returns the problem, or ""."""
-    import numpy as np
-
-    from .. import debug
-    from ..kernel import kernel
-
-    text = "def probe(x):\n    for i in range(x.shape[0]):\n        x[i] = x[i] + 1\n    return x\n"
-    try:
-        with debug("cache=off"):
-            found = kernel(text)(np.arange(5.0))
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return "" if found.tolist() == [1, 2, 3, 4, 5] else f"a kernel computed {found.tolist()}"
+        said = str(error)
+        said = said[max(said.find("error["), 0) :]  # without the place of this kernel, which no reader knows
+        return f"{type(error).__name__}: {said}"
+    return "" if found == [1, 2, 3, 4, 5] else f"a kernel computed {found}"
 
 
 def report() -> dict[str, Any]:
@@ -108,7 +94,7 @@ def report() -> dict[str, Any]:
     for directory, problem in _core.shared_caches():
         if problem:
             problems.append(f"the shared cache {directory} is not used: {problem}; mend KW_CACHE_SHARED")
-    if os.environ.get("KW_FROZEN") != "1" and (problem := _compiles()):
+    if os.environ.get("KW_FROZEN") != "1" and (problem := _computes("cpu")):
         problems.append(f"kernels cannot be compiled: {problem}")
     gpus, gpu_problem = _gpus()
     if os.environ.get("KW_FROZEN") != "1" and gpu_problem:

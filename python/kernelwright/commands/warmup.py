@@ -11,7 +11,7 @@ from typing import Any
 from .. import _core
 from ..argument_types import split
 from ..warm.manifest import compile_entry, load
-from ..warm.warmup import WarmedVersion
+from ..warm.warmup import WarmedVersion, parameter_names
 from .colours import coloured
 from .kernel_files import WrongRequestError, kernels_of, split_request
 from .progress import progress
@@ -33,7 +33,9 @@ def warm_file(request: str, types: str, target: str, device: str) -> Iterator[Ma
         except Exception as error:
             told = str(error) or type(error).__name__
             if isinstance(error, TypeError) and not types:
-                told += "\non the command line: --args 'f32[:, :]'"
+                names = parameter_names(kernel)
+                types_of_all = ", ".join(["f32[:, :]"] * len(names))
+                told += f"\non the command line, for {', '.join(names)}: --args '{types_of_all}'"
             yield kernel.__qualname__, [], told, ""
 
 

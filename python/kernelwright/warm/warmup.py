@@ -34,7 +34,8 @@ class WarmedVersion:
     milliseconds: float
 
 
-def _parameters(kernel: Kernel) -> list[str]:
+def parameter_names(kernel: Kernel) -> list[str]:
+    """Returns the names of all parameters of a kernel, in their order."""
     code = _core.function_of(kernel).__code__
     return list(code.co_varnames[: code.co_argcount])
 
@@ -50,7 +51,7 @@ def with_examples(
     """
     if not any(isinstance(value, str | _core.Tensor) for value in (*args, *keywords.values())):
         return args, dict(keywords)
-    names = _parameters(kernel)
+    names = parameter_names(kernel)
     by_number: dict[int, Any] = {}
 
     def one(number: int, name: str, value: Any) -> Any:
@@ -85,7 +86,7 @@ def parameters_behind(kernel: Kernel, given: int) -> Iterator[tuple[str, str | N
     there is a default value.
     """
     function = _core.function_of(kernel)
-    names = _parameters(kernel)
+    names = parameter_names(kernel)
     with_default = names[len(names) - len(function.__defaults__ or ()) :]
     for name in names[given:]:
         text = annotated_type(function.__annotations__.get(name), function.__globals__)
@@ -118,7 +119,7 @@ def arguments_of(
     names the method that asks. Raises ArgumentTypeError for a text that is no type, TypeError for a missing
     type.
     """
-    names = _parameters(kernel)
+    names = parameter_names(kernel)
     for name in keywords:
         if name not in names:
             method = inspect.signature(getattr(Kernel, what)).parameters.values()

@@ -152,8 +152,8 @@ Artifact for_gpu() {
   using enum CudaParam::Kind;
   std::vector<CudaParam> params;
   for (auto kind : {data, dim, scalar, iterator, slot, temporary, call}) params.push_back({kind, 300});
-  a.launches.kernels = {{"f_0", 1, 3, 256, 2, 0, params, 4160, {{0, 5}, {1, 0}}, "n < 64"},
-                        {"f_1", 4, 7, 1, 0, 2, {}, 0, {}, {}}};
+  a.launches.kernels = {{"f_0", 1, 3, 256, 2, 0, params, 4160, {{0, 5}, {1, 0}}, "n < 64", "y"},
+                        {"f_1", 4, 7, 1, 0, 2, {}, 0, {}, {}, {}}};
   return a;
 }
 
@@ -165,10 +165,11 @@ TEST(Artifact, launches_come_back) {
   EXPECT_EQ(b->code, a.code);
   EXPECT_EQ(b->launches, a.launches);
   auto [code, kernels, shared_bytes, reads_device, has_loops, arch] = a.launches;
-  auto [name, begin, end, threads, temporaries, side, params, block_bytes, loops, condition] = kernels[0];
+  auto [name, begin, end, threads, temporaries, side, params, block_bytes, loops, condition, stores] =
+      kernels[0];
   EXPECT_EQ(cat(code, name, begin, end, threads, temporaries, params.size(), shared_bytes, reads_device,
-                has_loops, arch, block_bytes, loops.size(), loops[0].line, condition),
-            "stack codef_013256271TrueTruesm_90416025n < 64");
+                has_loops, arch, block_bytes, loops.size(), loops[0].line, condition, stores),
+            "stack codef_013256271TrueTruesm_90416025n < 64y");
 }
 
 TEST(Artifact, machine_code_of_a_gpu_comes_back) {
