@@ -278,8 +278,9 @@ void AotKernel::run(std::span<const Tensor> inputs, std::span<const Tensor> outp
   State &s = *state_;
   std::scoped_lock lock(s.mutex);
   Arguments a(inputs, outputs);
-  s.prepare(a);
   Device device = inputs.empty() ? outputs.empty() ? Device{} : outputs[0].device() : inputs[0].device();
+  s.library->need_code_for(device);
+  s.prepare(a);
   std::vector<std::shared_ptr<Storage>> workspaces;
   for (size_t i = 0; i < s.api->workspace_count(s.extra); ++i) {
     constexpr size_t unit = 512;  // room for kernels that request elements instead of bytes

@@ -5,20 +5,11 @@
 #include <elf.h>
 
 #include <cstring>
-#include <fstream>
 #include <string>
 
 namespace kw {
 
 namespace {
-
-/// Reads a structure at an offset of the file. Returns false if the file ends before the structure does.
-template <class T>
-bool read_at(std::ifstream &file, uint64_t offset, T &out) {
-  file.clear();
-  file.seekg(static_cast<std::streamoff>(offset));
-  return bool(file.read(reinterpret_cast<char *>(&out), sizeof(T)));
-}
 
 /// Returns whether these characters and a zero are at an offset.
 bool has_text_at(std::ifstream &file, uint64_t offset, std::string_view text) {
@@ -31,19 +22,20 @@ bool has_text_at(std::ifstream &file, uint64_t offset, std::string_view text) {
 
 }  // namespace
 
-bool has_section(const std::string &path, std::string_view name) {
+std::optional<SectionPlace> find_section(const std::string &path, std::string_view name) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header;
   bool is_elf = read_at(file, 0, header) && !std::memcmp(header.e_ident, ELFMAG, SELFMAG) &&
                 header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_shentsize == sizeof(Elf64_Shdr);
   Elf64_Shdr names, section;
   if (!is_elf || !read_at(file, header.e_shoff + uint64_t{header.e_shstrndx} * sizeof(Elf64_Shdr), names))
-    return false;
+    return std::nullopt;
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
-    if (!read_at(file, header.e_shoff + i * sizeof(Elf64_Shdr), section)) return false;
-    if (has_text_at(file, names.sh_offset + section.sh_name, name)) return true;
+    if (!read_at(file, header.e_shoff + i * sizeof(Elf64_Shdr), section)) return std::nullopt;
+    if (has_text_at(file, names.sh_offset + section.sh_name, name))
+      return SectionPlace{section.sh_offset, section.sh_size};
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace kw

@@ -14,9 +14,12 @@
 #include <mutex>
 
 #include "runtime/aot/elf_sections.h"
+#include "runtime/calls/call.h"
 #include "runtime/calls/registry.h"
+#include "runtime/cuda/device.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/op_error.h"
+#include "runtime/resolved_error.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/text.h"
@@ -105,6 +108,11 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
     for (OpAttr &a : op.attrs) hold(library, a.complaint);
   }
   for (KernelDef &k : rows.kernels) {
+    if (library->is_for_gpu() && k.run)
+      k.run = [library, run = std::move(k.run)](KernelContext &x) {
+        library->need_code_for(x.call.device);
+        run(x);
+      };
     hold(library, k.run), hold(library, k.predicate.holds);
     hold(library, k.workspace), hold(library, k.make_state);
   }
@@ -115,7 +123,7 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
 
 std::shared_ptr<Library> Library::load(const std::string &path, const std::string &shown) {
   // without a device its functions return success and compute nothing
-  bool is_for_gpu = has_section(path, ".nv_fatbin");
+  bool is_for_gpu = find_section(path, ".nv_fatbin").has_value();
   if (is_for_gpu && !find_driver())
     throw OpError(OpError::Kind::device,
                   cat(shown, " holds CUDA code and there is no CUDA device that runs it"));
@@ -126,7 +134,8 @@ std::shared_ptr<Library> Library::load(const std::string &path, const std::strin
   Registration rows = take_pending();
   lock.unlock();
   if (!handle) throw_runtime_error(problem);
-  std::shared_ptr<Library> library(new Library(path, shown, handle, is_for_gpu));
+  std::vector<GpuCode> code = gpu_code_in(path).value_or(std::vector<GpuCode>{});
+  std::shared_ptr<Library> library(new Library(path, shown, handle, is_for_gpu, std::move(code)));
   hold_all(library, rows);
   if (!rows.empty()) registry().commit(std::move(rows));
   return library;
@@ -158,6 +167,19 @@ std::shared_ptr<Library> Library::open_image(std::string_view image, const std::
 }
 
 Library::~Library() { dlclose(handle_); }
+
+void Library::need_code_for(Device device) const {
+  if (device.kind != DeviceKind::cuda || gpu_code_.empty()) return;
+  int capability = cuda_device(device.index).compute_capability();
+  if (can_run(gpu_code_, capability)) return;
+  Resolved e;
+  e.code = Code::E501;
+  e.message = cat(shown_, " holds CUDA code for ", gpu_code_text(gpu_code_), ", and ", device_text(device),
+                  " is an sm_", capability, ", which runs none of it");
+  e.help = {cat("compile it with -gencode arch=compute_", capability, ",code=[sm_", capability, ",compute_",
+                capability, "]")};
+  throw ResolvedError({e});
+}
 
 std::string Library::problem_of(const char *symbol) const {
   // clears the error of an earlier call, so that the message is about this one

@@ -6,6 +6,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "runtime/aot/gpu_code.h"
+#include "runtime/device.h"
 
 namespace kw {
 
@@ -26,16 +30,24 @@ class Library {
   void *need(const char *symbol) const;
   /// Returns whether it holds code for GPUs, and so works on their memory.
   bool is_for_gpu() const { return is_for_gpu_; }
+  /// Throws ResolvedError, E501, if a GPU can run none of its code. A launch would fail without a word, and
+  /// its results would be zeros.
+  void need_code_for(Device device) const;
 
  private:
-  Library(std::string path, std::string shown, void *handle, bool is_for_gpu)
-      : path_(std::move(path)), shown_(std::move(shown)), handle_(handle), is_for_gpu_(is_for_gpu) {}
+  Library(std::string path, std::string shown, void *handle, bool is_for_gpu, std::vector<GpuCode> code)
+      : path_(std::move(path)),
+        shown_(std::move(shown)),
+        handle_(handle),
+        is_for_gpu_(is_for_gpu),
+        gpu_code_(std::move(code)) {}
   static std::shared_ptr<Library> load(const std::string &path, const std::string &shown);
   std::string problem_of(const char *symbol) const;
 
   std::string path_, shown_;
   void *handle_;
   bool is_for_gpu_;
+  std::vector<GpuCode> gpu_code_;  ///< empty if unknown
 };
 
 }  // namespace kw

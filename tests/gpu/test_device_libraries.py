@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import warnings
@@ -156,6 +157,68 @@ def test_libraries_for_the_cpu_get_copies(source: str) -> None:
     assert found.device == "cuda:0" and found.asnumpy().tolist() == (X / 2).tolist()
 
 
+def fat_binary(*code: tuple[int, int]) -> bytes:
+    """The headers of a section as nvcc makes it, with (kind, compute capability) of each code: 1 is PTX, 2 is
+    machine code, 8 is none that we know.
+    """
+    entries = b"".join(
+        struct.pack("<HHIQQHHI32x", kind, 0x101, 64, 8, 0, 8, 1, capability) + bytes(8)
+        for kind, capability in code
+    )
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries
+
+
+def with_code(source: str, *sections: bytes) -> str:
+    """A source like that one, whose section for GPUs has these bytes."""
+    numbers = ", ".join(str(byte) for byte in b"".join(sections))
+    old = 'const char fat[] = "x";'
+    assert old in SOURCE
+    path = Path(source).with_name(f"code{hash(sections) & 0xFFFFFF}.cc")
+    path.write_text(SOURCE.replace(old, f"extern const unsigned char fat[] = {{{numbers}}};"))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("sections", "runs"),
+    [
+        ([fat_binary((2, 90)), fat_binary((1, 80))], ["cuda:0", "cuda:1"]),
+        ([fat_binary((2, 80))], ["cuda:1"]),  # no other major version
+        ([fat_binary((2, 90), (2, 86))], ["cuda:0"]),  # no later minor version
+        ([fat_binary((1, 90))], ["cuda:0"]),
+        ([fat_binary((2, 120)), fat_binary((8, 120))], ["cuda:0", "cuda:1"]),  # unknown code may be anything
+        ([fat_binary((2, 120))[:-9]], ["cuda:0", "cuda:1"]),  # cut short: the loader's concern
+        ([fat_binary((2, 120)), bytes(16)], ["cuda:0", "cuda:1"]),  # no header that we know
+        ([fat_binary((2, 120), (1, 121))], []),
+    ],
+)
+def test_libraries_without_code_for_a_device_are_refused(
+    source: str, sections: list[bytes], runs: list[str]
+) -> None:
+    """Their launches would fail without a word, and results would be zeros."""
+    double = ops.Custom(f"{with_code(source, *sections)}:Double", first, first, "aot")
+    for device in ("cuda:0", "cuda:1"):
+        x = kw.Tensor(X, device=device)
+        if device in runs:
+            assert double(x).numpy().tolist() == (2 * X).tolist()
+            continue
+        with pytest.raises(kw.DeviceError, match=r"E501") as caught:
+            double(x)
+        assert f", and {device} is an sm_{'80' if device[-1] == '1' else '90'}, which runs none of" in str(
+            caught.value
+        )
+
+
+def test_what_a_refused_library_holds_is_told(source: str) -> None:
+    file = with_code(source, fat_binary((2, 120), (1, 121)))
+    with pytest.raises(kw.DeviceError) as caught:
+        ops.Custom(f"{file}:Double", first, first, "aot")(Tensor(X))
+    assert str(caught.value) == (
+        f"error[E501]: {file} holds CUDA code for sm_120, compute_121, and cuda:0 is an sm_90, which runs"
+        " none of it\n"
+        "      = help: compile it with -gencode arch=compute_90,code=[sm_90,compute_90]"
+    )
+
+
 @pytest.fixture
 def cuda_source(tmp_path: Path) -> Path:
     (tmp_path / "factor.h").write_text("#define FACTOR 2\n")
@@ -244,11 +307,25 @@ def test_cuda_sources_are_compiled_once(cuda_source: Path) -> None:
 
 
 @pytest.mark.skipif(NVCC is None, reason="no nvcc")
-def test_cuda_sources_are_compiled_for_the_present_device(source: str, cuda_source: Path) -> None:
-    """The emulated GPU runs no machine code, which the function itself tells."""
+def test_cuda_sources_are_compiled_for_all_present_devices(source: str, cuda_source: Path) -> None:
+    """The emulated GPUs run no machine code, which the function itself tells."""
     scale = ops.Custom(f"{cuda_source}:Scale", first, first, "aot")
-    with pytest.raises(RuntimeError, match=r"GPU AOT kernel\(.*scale\.cu\)'s function\(Scale\) is \d+\."):
-        scale(Tensor(X))
+    for device in ("cuda:0", "cuda:1"):
+        with pytest.raises(RuntimeError, match=r"GPU AOT kernel\(.*scale\.cu\)'s function\(Scale\) is \d+\."):
+            scale(kw.Tensor(X, device=device))
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc")
+def test_what_nvcc_makes_is_read(source: str, cuda_source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KW_CUDA_ARCH", "90")
+    monkeypatch.setenv("KW_NVCC_FLAGS", "-gencode=arch=compute_120,code=sm_120")
+    scale = ops.Custom(f"{cuda_source}:Scale", first, first, "aot")
+    with pytest.raises(RuntimeError, match=r"function\(Scale\) is \d+\."):
+        scale(kw.Tensor(X, device="cuda:0"))
+    with pytest.raises(
+        kw.DeviceError, match=r"CUDA code for sm_90, sm_120, compute_90, and cuda:1 is an sm_80"
+    ):
+        scale(kw.Tensor(X, device="cuda:1"))
 
 
 def test_where_nvcc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 
 from ... import _core, cuda, include_paths
-from ...errors import placeless_error
+from ...errors import DeviceError, placeless_error
 
 _flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0"]
 _nvcc_flags = ["-std=c++17", "--shared", "-Xcompiler", "-fPIC", "-O3"]
@@ -135,28 +135,30 @@ def _nvcc(source: str) -> str:
     return os.path.abspath(found)
 
 
-def _architecture(source: str) -> str:
-    """Returns "90" for GPUs of compute capability 9.0: that of KW_CUDA_ARCH, else of the first GPU."""
+def _architectures(source: str) -> list[str]:
+    """Returns ["90"] for GPUs of compute capability 9.0: that of KW_CUDA_ARCH, else those of all GPUs."""
     wanted = os.environ.get("KW_CUDA_ARCH", "")
     if wanted:
         if not re.fullmatch(r"\d{2,3}[af]?", wanted):
             raise RuntimeError(f"KW_CUDA_ARCH is {wanted!r}, but must be a number as 90, for sm_90")
-        return wanted
-    if not cuda.available():
+        return [wanted]
+    found = set()
+    for index in range(cuda.device_count()):
+        with contextlib.suppress(DeviceError):  # it is too old
+            found.add(cuda.device(index).capability)
+    if not found:
         raise placeless_error(
             "DeviceError",
             "E501",
             f"{source} holds CUDA code and there is no CUDA device that runs it",
             "set KW_CUDA_ARCH=90, for example, to compile it into the cache all the same",
         )
-    major, minor = cuda.device().capability
-    return f"{major}{minor}"
+    return [f"{major}{minor}" for major, minor in sorted(found)]
 
 
 def _compile_cuda(source: str, text: bytes) -> bytes:
-    arch = _architecture(source)
+    code = [f"-gencode=arch=compute_{a},code=[sm_{a},compute_{a}]" for a in _architectures(source)]
     compiler = _nvcc(source)
-    code = ["-gencode", f"arch=compute_{arch},code=[sm_{arch},compute_{arch}]"]
     flags = [*_nvcc_flags, *code, *_includes(source), *shlex.split(os.environ.get("KW_NVCC_FLAGS", ""))]
     version = _run(source, [compiler, "--version"])
 
