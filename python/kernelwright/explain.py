@@ -207,6 +207,9 @@ def _version_lines(version: Version) -> Iterator[str]:
         yield from _section("source", ["cannot be read: told are conditions and checks alone"])
     conditions = [f"{c}" for c in version.conditions]
     yield from _section("conditions", conditions or ["none but that no extent is 0"])
+    if version.device and not version.on_host:
+        what = "calls for which a condition fails, or whose arrays overlap, run there on copies"
+        yield from _section("host", [what])
     yield from _section("loops", [_line(f, version) for f in version.of("loop")])
     yield from _section("schedule", _nest(version))
     yield from _section("steps", _steps(version))

@@ -31,8 +31,19 @@ std::string key_text(const CubinSource &s) {
   return cat(out, "text\n", s.text);
 }
 
-/// Set once a compilation has opened NVRTC.
-std::atomic<bool> has_compiled{false};
+/// Set once the process knows its NVRTC: what another one has made is then compiled anew.
+std::atomic<bool> knows_nvrtc{false};
+
+/// Opens NVRTC, if there is one.
+void look_for_nvrtc() {
+  if (knows_nvrtc || is_frozen()) return;
+  try {
+    HoldForks whole;
+    nvrtc_identity();
+    knows_nvrtc = true;
+  } catch (const CompileError &) {  // a full cache does without
+  }
+}
 
 /// Returns machine code for an earlier architecture of the same major version, which later ones execute.
 std::optional<Cubin> find_earlier_cubin(CubinSource source) {
@@ -89,7 +100,7 @@ std::optional<Cubin> find_cubin(const CubinSource &source) {
   auto entry = process_jit().find_code(key_text(source), CodeKind::cubin);
   if (!entry || (source.want == NvrtcWant::cubin && !is_code_for(entry->code, source.arch)))
     return std::nullopt;
-  if (has_compiled && entry->from != nvrtc_identity()) return std::nullopt;
+  if (knows_nvrtc && entry->from != nvrtc_identity()) return std::nullopt;
   return Cubin{std::move(entry->code), std::move(entry->explain), std::move(entry->from)};
 }
 
@@ -116,7 +127,7 @@ Cubin compile_cubin(const CubinSource &source) {
     for (const Diagnostic &d : e.found()) errors.push_back(resolve(d, {}));
     throw ResolvedError(std::move(errors));
   }
-  has_compiled = true;
+  knows_nvrtc = true;
   auto tenths = static_cast<int64_t>((now_ms() - begin) * 10 + 0.5);
   KernelFigures figures = out.figures();
   log_message(
@@ -132,6 +143,7 @@ Cubin compile_cubin(const CubinSource &source) {
 }
 
 Artifact warm_device(const Request &r, const SourceText &source, bool &was_stored) {
+  look_for_nvrtc();
   Artifact made = process_jit().make(r, source, was_stored);
   std::vector<CubinSource> kernels = cubin_sources(made, NvrtcWant::cubin);
   for (const CubinSource &kernel : kernels) was_stored = was_stored && find_cubin(kernel).has_value();

@@ -102,6 +102,7 @@ std::optional<LateFault> FaultLog::take(Whose whose) {
   std::scoped_lock lock(mutex_);
   collect();
   uint64_t thread = number_of_thread(), count = 0;
+  bool is_more = false;
   Raised &raised = raised_by(thread);
   auto is_own = [&](const Entry &e) { return e.fault.call && e.fault.call->thread == thread; };
   Entry *first = nullptr;
@@ -110,7 +111,7 @@ std::optional<LateFault> FaultLog::take(Whose whose) {
     if (is_over(e, begin_ + i, thread, raised, whose)) continue;
     e.is_seen = true;
     if (is_own(e)) e.is_seen_by_owner = true;
-    ++count;
+    ++count, is_more = is_more || e.fault.is_lost;
     if (!first || (is_own(e) && !is_own(*first))) first = &e;
   }
   raised.forgotten = end();
@@ -119,7 +120,7 @@ std::optional<LateFault> FaultLog::take(Whose whose) {
   if (!first) return std::nullopt;
   LateFault out = first->fault;
   out.is_of_other_thread = out.call && !is_own(*first);
-  out.others = count - 1;
+  out.others = count - 1, out.others_are_more = is_more;
   return out;
 }
 
@@ -142,6 +143,7 @@ std::optional<LateFault> FaultLog::take_unseen() {
       ++out->others;
     else
       out = e.fault;
+    out->others_are_more = out->others_are_more || e.fault.is_lost;
   }
   return out;
 }

@@ -32,7 +32,8 @@ struct LateFault {
   std::optional<StartedCall> call;  ///< none if more calls came after it than the log keeps
   bool is_lost = false;             ///< no room was left: faults of calls up to `record.call`
   bool is_of_other_thread = false;
-  uint64_t others = 0;  ///< faults of other calls that the same error tells of
+  uint64_t others = 0;           ///< faults of other calls that the same error tells of
+  bool others_are_more = false;  ///< some calls are not counted, because no room was left
 };
 
 /// Thread-safe. The device has room for the faults of 64 calls that the host has not read; of those that fail

@@ -44,7 +44,8 @@ ResolvedError late_error(CudaDevice &device, const LateFault &fault) {
   }
   e.help.emplace_back("with KW_DEBUG=wait, or kw.kernel(wait=True), the call itself raises it");
   if (fault.others > 0)
-    e.notes.push_back(cat(counted(fault.others, "other call"), " had an index out of range, too"));
+    e.notes.push_back(cat(fault.others_are_more ? "at least " : "", counted(fault.others, "other call"),
+                          " had an index out of range, too"));
   ResolvedError error({std::move(e)});
   error.places = std::move(places);
   return error;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,23 @@ def test_a_warm_cache_needs_no_nvrtc(run: Any) -> None:
     assert later.splitlines()[:-1] == expected.splitlines()[:-1]  # without the count of texts that were made
 
 
+def test_a_warm_up_replaces_what_another_nvrtc_has_made(run: Any, tmp_path: Path) -> None:
+    """A build with another id. A program that compiles nothing goes on with what there is."""
+    given = Path(stand_ins.environment()["KW_NVRTC"])
+    shutil.copy(given.with_name("shim.inc"), tmp_path)  # which it includes into all texts
+    library = bytearray(given.read_bytes())
+    note = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"  # of .note.gnu.build-id, before the id
+    library[library.index(note) + len(note)] ^= 1
+    other = tmp_path / given.name
+    other.write_bytes(library)
+    warm = ("-m", "kernelwright", "warmup", "program.py", "--device", "sm_90")
+    assert run(*warm).splitlines()[-1].startswith("2 compiled, 0 in the cache, 0 not made; ")
+    assert run("program.py", KW_NVRTC=str(other)).endswith("\n0 0\n")
+    for compiled, cached in ((2, 0), (0, 2)):
+        said = run(*warm, KW_NVRTC=str(other)).splitlines()[-1]
+        assert said.startswith(f"{compiled} compiled, {cached} in the cache, 0 not made; ")
+
+
 def test_what_was_recorded_on_a_device_serves_another_machine(run: Any, tmp_path: Path) -> None:
     run("program.py", KW_RECORD="made.json", KW_CACHE_DIR=str(tmp_path / "other"))
     entries = json.loads((tmp_path / "made.json").read_text())["versions"]
@@ -121,6 +139,10 @@ def test_explain_tells_what_is_launched(run: Any, tmp_path: Path) -> None:
     assert "  device      sm_90\n  launches    scaled_0 (line 7) computes c: blocks of 256 threads" in said
     assert "i in range(a.shape[0]): grid, a thread for 8 iterations, 2 of them side by side, 256 t" in said
     assert "until_1 (line 14) computes a: blocks of 256 threads, not compiled yet\n" in said
+    assert (
+        "  host        calls for which a condition fails, or whose arrays overlap, run there on copies\n"
+        in said
+    )
     assert re.search(r"  steps       grid i by 2048 vector 2 unroll 4 +launched; each block has", said)
     (tmp_path / "serial.py").write_text(
         "import kernelwright as kw\n\n@kw.kernel\ndef prefix(a):\n    for i in range(1, a.shape[0]):\n"
