@@ -157,6 +157,16 @@ def test_captured_arrays_are_copied_with_each_call(device: Device) -> None:
     assert np.array_equal(plus(gpu(X)).numpy(), X + table)
 
 
+def test_zero_minus_zero_is_no_negative_zero(device: Device) -> None:
+    """g++ 12 makes a negation of it where the subtrahend was an integer, which NVRTC does not."""
+    text = (
+        "def negated(a):\n    c = output_tensor(a.shape, float64)\n"
+        "    for i in range(a.shape[0]):\n        c[i] = 0.0 - a[i]\n    return c\n"
+    )
+    found = kw.kernel(text)(kw.Tensor(np.array([0, 3, -4]), device="cuda")).numpy()
+    assert found.tolist() == [0, -3, 4] and not np.signbit(found[0])
+
+
 def test_arguments_are_written_in_place(device: Device) -> None:
     t = gpu(X)
     assert scale_in_place(t, 3.0) is t

@@ -78,24 +78,25 @@ bool run(const std::string &command, std::string &log) {
 int compile(Program &p, const std::string &arch) {
   std::string text = whole(p.text, arch), folder = own_folder();
   const char *given = std::getenv("KW_EMULATED_CACHE"), *compiler = std::getenv("CXX");
-  std::string cache = given ? given : folder, name = digest(compiler ? text + compiler : text);
+  // g++ 12 makes `0.0 - (double)i` to `-(double)i`, which is -0.0 for 0; not with -frounding-math
+  std::string cxx = compiler ? compiler : "g++";
+  const std::string flags = " -c -O1 -std=c++17 -fPIC -ffp-contract=off -frounding-math -fsanitize=thread -w";
+  std::string cache = given ? given : folder, name = digest(text + cxx + flags);
   std::string path = cache + "/" + name + ".so";
   p.code = read_file(path);
   if (!p.code.empty()) return success;
   std::string own = cache + "/" + name + "." + std::to_string(::getpid()) + "." +
                     std::to_string(reinterpret_cast<uintptr_t>(&p));
   std::ofstream(own + ".cpp") << text;
-  std::string cxx = compiler ? compiler : "g++";
   // compiled with the option that adds the calls, and linked without it, so that its library is not linked
-  bool fine = run(cxx +
-                      " -c -O1 -std=c++17 -fPIC -ffp-contract=off -fsanitize=thread -w"
-                      " --param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0 -o " +
-                      own + ".o " + own + ".cpp",
-                  p.log) &&
-              // Without the libraries of C++, which libcuda.so.1 brings, in a tenth of the time.
-              run(cxx + " -shared -nostdlib -o " + own + ".so " + own + ".o -Wl,--no-as-needed " + folder +
-                      "/libcuda.so.1 -lgcc",
-                  p.log);
+  bool fine =
+      run(cxx + flags + " --param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0 -o " +
+              own + ".o " + own + ".cpp",
+          p.log) &&
+      // Without the libraries of C++, which libcuda.so.1 brings, in a tenth of the time.
+      run(cxx + " -shared -nostdlib -o " + own + ".so " + own + ".o -Wl,--no-as-needed " + folder +
+              "/libcuda.so.1 -lgcc",
+          p.log);
   p.code = fine ? read_file(own + ".so") : "";
   if (fine) std::rename((own + ".so").c_str(), path.c_str());
   for (const char *end : {".cpp", ".o"}) ::unlink((own + end).c_str());
