@@ -33,6 +33,15 @@ TEXTS = {  # with the number of arrays
 }
 
 
+class Foreign:
+    """An array of another library, which describes the memory of a tensor."""
+
+    __slots__ = ("__cuda_array_interface__", "tensor")
+
+    def __init__(self, tensor: Any) -> None:
+        self.__cuda_array_interface__, self.tensor = tensor.__cuda_array_interface__, tensor
+
+
 def with_nvrtc() -> dict[str, str]:
     """The environment for a program in C++, which finds no packages of Python."""
     sys.path.insert(0, str(ROOT / "tests" / "gpu"))
@@ -70,8 +79,9 @@ def main(arguments: list[str]) -> None:
     for name, (count, text) in TEXTS.items():
         kernel = kw.kernel(text)
         tensors = [kw.Tensor(np.ones(4, np.float32), device="cuda") for _ in range(count)]
-        call = functools.partial(kernel, *tensors)
-        print(f"  {name:20} {microseconds(call, kw.cuda.synchronize, calls, rounds):6.2f}", flush=True)
+        for what, given in ((name, tensors), (f"{name}, foreign", [Foreign(t) for t in tensors])):
+            call = functools.partial(kernel, *given)
+            print(f"  {what:28} {microseconds(call, kw.cuda.synchronize, calls, rounds):6.2f}", flush=True)
     program = Path(str(kw.__file__)).parents[1] / "bench" / "kw_launches"
     if program.exists():
         # the stand-in executes a launch of 64 KB in milliseconds

@@ -18,22 +18,45 @@ PyRef refuse_array(const std::string &why) {
   return {};
 }
 
-/// Returns the dtype of a type string such as "<f4"; nothing for those that the language does not have.
-std::optional<DType> dtype_of_text(const std::string &text) {
-  if (text.size() < 3 || text[0] == '>') return std::nullopt;
-  switch (text[1]) {
-    case 'b': return text.substr(2) == "1" ? std::optional(DType::b1) : std::nullopt;
-    case 'i': return dtype_from_numpy(cat("int", std::atoi(text.c_str() + 2) * 8));
-    case 'u': return dtype_from_numpy(cat("uint", std::atoi(text.c_str() + 2) * 8));
-    case 'f': return dtype_from_numpy(cat("float", std::atoi(text.c_str() + 2) * 8));
-    default: return std::nullopt;
-  }
-}
-
 std::string text_of_dtype(DType t) {
   if (t == DType::b1) return "|b1";
   char kind = is_float(t) ? 'f' : is_signed_int(t) ? 'i' : 'u';
   return cat(item_size(t) == 1 ? "|" : "<", kind, item_size(t));
+}
+
+/// Returns the dtype of a type string such as "<f4"; nothing for those that the language does not have.
+std::optional<DType> dtype_of_text(std::string_view text) {
+  struct Row {
+    std::string text;
+    DType dtype;
+  };
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> out;
+    for (int i = 0; i <= static_cast<int>(DType::f64); ++i)  // the interface has no word for bf16
+      if (auto t = static_cast<DType>(i); t != DType::bf16) out.push_back({text_of_dtype(t).substr(1), t});
+    return out;
+  }();
+  if (text.empty() || text[0] == '>') return std::nullopt;
+  auto row = std::find_if(rows.begin(), rows.end(), [&](const Row &r) { return r.text == text.substr(1); });
+  return row == rows.end() ? std::nullopt : std::optional(row->dtype);
+}
+
+/// The names that each call looks up, made once: to make one takes as long as to look it up.
+struct Names {
+  PyObject *interface = PyUnicode_InternFromString("__cuda_array_interface__");
+  PyObject *dlpack = PyUnicode_InternFromString("__dlpack__");
+  PyObject *dlpack_device = PyUnicode_InternFromString("__dlpack_device__");
+  PyObject *module = PyUnicode_InternFromString("__module__");
+  PyObject *shape = PyUnicode_InternFromString("shape");
+  PyObject *typestr = PyUnicode_InternFromString("typestr");
+  PyObject *data = PyUnicode_InternFromString("data");
+  PyObject *strides = PyUnicode_InternFromString("strides");
+  PyObject *stream = PyUnicode_InternFromString("stream");
+  PyObject *mask = PyUnicode_InternFromString("mask");
+};
+const Names &names() {
+  static const Names all;
+  return all;
 }
 
 /// Reads a tuple of integers, the value of a key of the description. Returns false with an exception.
@@ -57,7 +80,7 @@ CuStream stream_of_number(uintptr_t number) {
 
 /// Returns the library that a type comes from: "torch" for torch.Tensor.
 std::string library_of(PyObject *o) {
-  PyRef module(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(o)), "__module__"));
+  PyRef module(PyObject_GetAttr(reinterpret_cast<PyObject *>(Py_TYPE(o)), names().module));
   std::string name = module && PyUnicode_Check(module.get()) ? utf8(module.get()) : std::string();
   PyErr_Clear();
   return name.substr(0, name.find('.'));
@@ -204,7 +227,7 @@ void drop_capsule(PyObject *capsule) {
 
 /// Returns the number of the GPU that an object says it lies on; nothing for other objects.
 std::optional<uint32_t> gpu_of(PyObject *o) {
-  PyRef device(PyObject_CallMethod(o, "__dlpack_device__", nullptr));
+  PyRef device(PyObject_CallMethodNoArgs(o, names().dlpack_device));
   std::optional<uint32_t> found;
   if (device && PyTuple_Check(device.get()) && PyTuple_GET_SIZE(device.get()) == 2 &&
       PyLong_AsLong(PyTuple_GET_ITEM(device.get(), 0)) == of_cuda)
@@ -214,35 +237,36 @@ std::optional<uint32_t> gpu_of(PyObject *o) {
 }
 
 /// Returns whether an instance has an attribute of its own, besides those of its class.
-bool has_own(PyObject *o, const char *name) {
+bool has_own(PyObject *o, PyObject *name) {
   PyRef own(PyObject_GenericGetDict(o, nullptr));
   if (!own) PyErr_Clear();  // an object without attributes
-  return own && PyDict_GetItemString(own.get(), name);
+  return own && PyDict_GetItemWithError(own.get(), name);
 }
 
 bool exports_dlpack(PyObject *o) {
   auto *type = reinterpret_cast<PyObject *>(Py_TYPE(o));
-  return PyObject_HasAttrString(type, "__dlpack__") && PyObject_HasAttrString(type, "__dlpack_device__");
+  return PyObject_HasAttr(type, names().dlpack) && PyObject_HasAttr(type, names().dlpack_device);
 }
 
 }  // namespace
 
 PyRef tensor_of_cuda_array(PyObject *o) {
   // not by the object's own look-up, which makes an exception where it fails, or anything in a proxy
-  constexpr const char *name = "__cuda_array_interface__";
-  if (!PyObject_HasAttrString(reinterpret_cast<PyObject *>(Py_TYPE(o)), name) && !has_own(o, name)) return {};
-  PyRef description(PyObject_GetAttrString(o, name));
+  PyObject *name = names().interface;
+  if (!PyObject_HasAttr(reinterpret_cast<PyObject *>(Py_TYPE(o)), name) && !has_own(o, name)) return {};
+  PyRef description(PyObject_GetAttr(o, name));
   if (!description) {
     // what a property raises for an array of the CPU
     PyErr_Clear();
     return {};
   }
   if (!PyDict_Check(description.get())) return refuse_array("is no dict");
-  auto get = [&](const char *key) { return PyDict_GetItemString(description.get(), key); };
+  auto get = [&](PyObject *key) { return PyDict_GetItemWithError(description.get(), key); };
   // before version 3 nothing orders the work of the library, which DLPack does
-  if (!get("stream") && exports_dlpack(o)) return {};
-  PyObject *shape = get("shape"), *type = get("typestr"), *data = get("data"), *strides = get("strides"),
-           *stream = get("stream");
+  PyObject *stream = get(names().stream);
+  if (!stream && exports_dlpack(o)) return {};
+  PyObject *shape = get(names().shape), *type = get(names().typestr), *data = get(names().data),
+           *strides = get(names().strides);
   if (!shape || !type || !data || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2)
     return refuse_array("needs shape, typestr and data");
   std::optional<DType> dtype = dtype_of_text(utf8(type));
@@ -251,7 +275,7 @@ PyRef tensor_of_cuda_array(PyObject *o) {
   if (!read_integers(shape, "shape", extents) ||
       (strides && strides != Py_None && !read_integers(strides, "strides", steps)))
     return {};
-  if (PyObject *mask = get("mask"); mask && mask != Py_None)
+  if (PyObject *mask = get(names().mask); mask && mask != Py_None)
     return refuse_array("has a mask, which kernels do not read");
   auto item = static_cast<int64_t>(item_size(*dtype));
   for (int64_t &s : steps) {
@@ -309,7 +333,7 @@ PyRef tensor_of_dlpack(PyObject *o) {
   if (!index) return {};
   // the streams of all devices but the chosen ones have the same number
   auto stream = reinterpret_cast<uintptr_t>(present_stream(*index));
-  PyRef method(PyObject_GetAttrString(o, "__dlpack__"));
+  PyRef method(PyObject_GetAttr(o, names().dlpack));
   PyRef keywords(Py_BuildValue("{sK}", "stream", static_cast<unsigned long long>(stream)));
   PyRef nothing(PyTuple_New(0));
   PyRef capsule(method && keywords && nothing ? PyObject_Call(method.get(), nothing.get(), keywords.get())
