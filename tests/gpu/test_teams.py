@@ -461,3 +461,18 @@ def test_a_selection_before_a_condition_that_the_team_changes(device: Device) ->
         a, n = np.arange(50, dtype="int64") % 7 - 3, np.zeros(1, "int64")
         found = selected(kw.Tensor(a, device="cuda"), kw.Tensor(n, device="cuda")).numpy()
         assert found.tobytes() == selected(a, n.copy()).tobytes()
+
+
+def triangle(b, x):
+    for i in range(2):
+        for j in range(i):
+            b[i] += x[j]
+    return b
+
+
+def test_sums_of_16_bit_floats_that_have_one_term(device: Device) -> None:
+    """No dependence tells that the loop accumulates, as no iteration follows another."""
+    kernel = kw.kernel(triangle)
+    b, x = np.array([1, 2], np.float16), np.array([3, 4], np.float16)
+    found = kernel(kw.Tensor(b, device="cuda"), kw.Tensor(x, device="cuda"))
+    assert found.numpy().tolist() == kernel(b, x).tolist() == [1, 5]

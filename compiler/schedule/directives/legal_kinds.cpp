@@ -183,13 +183,11 @@ Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const Loo
     if (is_atomic) return inapplicable("other teams accumulate in the same element", n.iter->loc);
     if (!accumulates_one_element(n, values, a.cell))
       return inapplicable("the order of a sum in it is fixed", n.iter->loc);
+    if (is_float(a.cell->dtype) && bit_width(a.cell->dtype) == 16)
+      return inapplicable("threads do not combine 16-bit floats", place.at.loc());
   }
   std::vector<const BufNode *> shared = private_scalars(f, nest, loop);
-  for (const Buf &b : v.accumulators) {
-    if (is_float(b->dtype) && bit_width(b->dtype) == 16)
-      return inapplicable("threads do not combine 16-bit floats", place.at.loc());
-    shared.push_back(b.get());
-  }
+  for (const Buf &b : v.accumulators) shared.push_back(b.get());
   return writes_outer_scalar(n.body, shared) ? inapplicable("it stores to a scalar that is made outside it")
                                              : v;
 }
