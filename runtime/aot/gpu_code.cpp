@@ -1,5 +1,5 @@
 // Reads the headers of fat binaries: each has a header, then code with a header of its own. NVIDIA does not
-// document them; these are the fields that nvcc 13.0 and cuobjdump agree on.
+// document them; the fields are those of what nvcc 13.0 made for known architectures.
 #include "runtime/aot/gpu_code.h"
 
 #include <algorithm>

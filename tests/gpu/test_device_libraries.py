@@ -209,11 +209,11 @@ def test_libraries_without_code_for_a_device_are_refused(
 
 
 def test_what_a_refused_library_holds_is_told(source: str) -> None:
-    file = with_code(source, fat_binary((2, 120), (1, 121)))
+    file = with_code(source, fat_binary((2, 121), (1, 120)))
     with pytest.raises(kw.DeviceError) as caught:
         ops.Custom(f"{file}:Double", first, first, "aot")(Tensor(X))
     assert str(caught.value) == (
-        f"error[E501]: {file} holds CUDA code for sm_120, compute_121, and cuda:0 is an sm_90, which runs"
+        f"error[E501]: {file} holds CUDA code for sm_121, compute_120, and cuda:0 is an sm_90, which runs"
         " none of it\n"
         "      = help: compile it with -gencode arch=compute_90,code=[sm_90,compute_90]"
     )

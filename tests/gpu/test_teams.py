@@ -470,6 +470,21 @@ def triangle(b, x):
     return b
 
 
+def first_of_triangle(b, x):
+    for i in range(2):
+        for j in range(i):
+            if x[j] < b[i]:
+                b[i] = x[j]
+    return b
+
+
+def test_selections_of_16_bit_floats_from_one(device: Device) -> None:
+    kernel = kw.kernel(first_of_triangle)
+    b, x = np.array([1, 2], np.float16), np.array([-3, 4], np.float16)
+    found = kernel(kw.Tensor(b, device="cuda"), kw.Tensor(x, device="cuda"))
+    assert found.numpy().tolist() == kernel(b, x).tolist() == [1, -3]
+
+
 def test_sums_of_16_bit_floats_that_have_one_term(device: Device) -> None:
     """No dependence tells that the loop accumulates, as no iteration follows another."""
     kernel = kw.kernel(triangle)

@@ -173,9 +173,12 @@ Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const Loo
   if (!v.ok()) return v;
   // What the statements look like counts too: no dependence tells of those that never execute.
   std::vector<const For *> around = loops_of(place.scope);
+  std::vector<Buf> combined = v.accumulators;
   for (const Selection &s : values.selections)
-    for (const Buf &b : s.form.kept)
+    for (const Buf &b : s.form.kept) {
       if (!is_selected(n, values, b)) return inapplicable("the order of its stores is fixed", n.iter->loc);
+      combined.push_back(b);
+    }
   for (const Accumulator &a : values.accumulators) {
     bool is_atomic = std::any_of(around.begin(), around.end(), [&](const For *outer) {
       return outer && accumulates_by_atomics(*outer, a.cell);
@@ -183,9 +186,11 @@ Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const Loo
     if (is_atomic) return inapplicable("other teams accumulate in the same element", n.iter->loc);
     if (!accumulates_one_element(n, values, a.cell))
       return inapplicable("the order of a sum in it is fixed", n.iter->loc);
-    if (is_float(a.cell->dtype) && bit_width(a.cell->dtype) == 16)
-      return inapplicable("threads do not combine 16-bit floats", place.at.loc());
+    combined.push_back(a.cell);
   }
+  auto is_half = [](const Buf &b) { return is_float(b->dtype) && bit_width(b->dtype) == 16; };
+  if (std::any_of(combined.begin(), combined.end(), is_half))
+    return inapplicable("threads do not combine 16-bit floats", place.at.loc());
   std::vector<const BufNode *> shared = private_scalars(f, nest, loop);
   for (const Buf &b : v.accumulators) shared.push_back(b.get());
   return writes_outer_scalar(n.body, shared) ? inapplicable("it stores to a scalar that is made outside it")
