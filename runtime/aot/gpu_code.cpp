@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <fstream>
 
-#include "runtime/aot/elf_sections.h"
 #include "support/text.h"
 
 namespace kw {
@@ -33,34 +32,32 @@ constexpr uint16_t kind_ptx = 1, kind_machine_code = 2;
 
 }  // namespace
 
-std::optional<std::vector<GpuCode>> gpu_code_in(const std::string &path) {
-  auto section = find_section(path, ".nv_fatbin");
-  if (!section || section->bytes < sizeof(FatBinary)) return std::nullopt;
+std::vector<GpuCode> gpu_code_in(const std::string &path, const SectionPlace &section) {
   std::ifstream file(path, std::ios::binary);
   std::vector<GpuCode> out;
-  uint64_t at = section->offset, end = at + section->bytes;
+  uint64_t at = section.offset, end = at + section.bytes;
   auto has_room = [&](uint64_t bytes, uint64_t limit) { return bytes <= limit - at; };
   while (has_room(sizeof(FatBinary), end)) {
     FatBinary head;
-    if (!read_at(file, at, head)) return std::nullopt;
+    if (!read_at(file, at, head)) return {};
     if (head.magic != fat_magic || head.header_bytes < sizeof head || !has_room(head.header_bytes, end))
-      return std::nullopt;
+      return {};
     at += head.header_bytes;
-    if (!has_room(head.bytes, end)) return std::nullopt;
+    if (!has_room(head.bytes, end)) return {};
     for (uint64_t last = at + head.bytes; at < last;) {
       FatEntry entry;
       bool is_known = has_room(sizeof entry, last) && read_at(file, at, entry) &&
                       (entry.kind == kind_ptx || entry.kind == kind_machine_code) &&
                       entry.header_bytes >= sizeof entry && has_room(entry.header_bytes, last);
-      if (!is_known) return std::nullopt;
+      if (!is_known) return {};
       at += entry.header_bytes;
-      if (!has_room(entry.bytes, last)) return std::nullopt;
+      if (!has_room(entry.bytes, last)) return {};
       at += entry.bytes;
       GpuCode code{static_cast<int>(entry.capability), entry.kind == kind_ptx};
       if (std::find(out.begin(), out.end(), code) == out.end()) out.push_back(code);
     }
   }
-  return out.empty() ? std::nullopt : std::optional(out);
+  return out;
 }
 
 bool can_run(const std::vector<GpuCode> &code, int capability) {

@@ -2,9 +2,10 @@
 // Reads the file itself; loads nothing.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "runtime/aot/elf_sections.h"
 
 namespace kw {
 
@@ -17,9 +18,9 @@ struct GpuCode {
   friend bool operator==(const GpuCode &, const GpuCode &) = default;
 };
 
-/// Returns what the section `.nv_fatbin` of a library holds, as its headers say. Nothing without the section,
-/// or if a header is not as we know it.
-std::optional<std::vector<GpuCode>> gpu_code_in(const std::string &path);
+/// Returns what a section `.nv_fatbin` of a file holds, as its headers say; nothing if one is not as we know
+/// it.
+std::vector<GpuCode> gpu_code_in(const std::string &path, const SectionPlace &section);
 
 /// Returns whether a device of this compute capability can run some of the code. Machine code runs on later
 /// devices of its major version (CUDA C++ Programming Guide, "Binary Compatibility").

@@ -108,12 +108,15 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
     for (OpAttr &a : op.attrs) hold(library, a.complaint);
   }
   for (KernelDef &k : rows.kernels) {
-    if (library->is_for_gpu() && k.run)
+    if (library->is_for_gpu() && k.run) {
       k.run = [library, run = std::move(k.run)](KernelContext &x) {
         library->need_code_for(x.call.device);
         run(x);
       };
-    hold(library, k.run), hold(library, k.predicate.holds);
+    } else {
+      hold(library, k.run);
+    }
+    hold(library, k.predicate.holds);
     hold(library, k.workspace), hold(library, k.make_state);
   }
   for (GradDef &g : rows.grads) hold(library, g.run);
@@ -123,8 +126,8 @@ void hold_all(const std::shared_ptr<Library> &library, Registration &rows) {
 
 std::shared_ptr<Library> Library::load(const std::string &path, const std::string &shown) {
   // without a device its functions return success and compute nothing
-  bool is_for_gpu = find_section(path, ".nv_fatbin").has_value();
-  if (is_for_gpu && !find_driver())
+  std::optional<SectionPlace> for_gpus = find_section(path, ".nv_fatbin");
+  if (for_gpus && !find_driver())
     throw OpError(OpError::Kind::device,
                   cat(shown, " holds CUDA code and there is no CUDA device that runs it"));
   static std::mutex mutex;  // one load at a time: rows pending after a load come from that library
@@ -134,7 +137,8 @@ std::shared_ptr<Library> Library::load(const std::string &path, const std::strin
   Registration rows = take_pending();
   lock.unlock();
   if (!handle) throw_runtime_error(problem);
-  std::vector<GpuCode> code = gpu_code_in(path).value_or(std::vector<GpuCode>{});
+  std::vector<GpuCode> code = for_gpus ? gpu_code_in(path, *for_gpus) : std::vector<GpuCode>{};
+  bool is_for_gpu = for_gpus.has_value();
   std::shared_ptr<Library> library(new Library(path, shown, handle, is_for_gpu, std::move(code)));
   hold_all(library, rows);
   if (!rows.empty()) registry().commit(std::move(rows));
