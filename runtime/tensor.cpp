@@ -108,7 +108,7 @@ Tensor Tensor::ones(DType dtype, Extents shape, Device device) {
     fill(1.0);
   else if (dtype == DType::f32)
     fill(1.0F);
-  else if (dtype == DType::f16 || dtype == DType::bf16)
+  else if (is_half(dtype))
     // the bit patterns of 1.0 in the two formats
     fill(static_cast<uint16_t>(dtype == DType::f16 ? 0x3C00 : 0x3F80));
   else if (item_size(dtype) == 8)

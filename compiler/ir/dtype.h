@@ -13,6 +13,8 @@ enum class DType : uint8_t { b1, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16
 inline constexpr int dtype_count = 15;
 
 constexpr bool is_float(DType t) { return t >= DType::f16 && t <= DType::f64; }
+/// True for the 16-bit floats.
+constexpr bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 constexpr bool is_signed_int(DType t) { return t >= DType::i8 && t <= DType::i64; }
 constexpr bool is_unsigned_int(DType t) { return t >= DType::u8 && t <= DType::u64; }
 constexpr bool is_int(DType t) { return t >= DType::i8 && t <= DType::u64; }

@@ -84,7 +84,7 @@ Attr list_attr(std::span<const int64_t> values) {
   return Attr(std::vector<Attr>(values.begin(), values.end()));
 }
 
-DType working_dtype(DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; }
+DType working_dtype(DType t) { return is_half(t) ? DType::f32 : t; }
 
 void need_floats(const OpCall &call) {
   for (const Tensor &t : call.inputs)

@@ -64,15 +64,13 @@ bool stores_apart(const For &n, VectorizationAnalysis &view) {
   return found;
 }
 
-bool is_half(const Buf &b) { return is_float(b->dtype) && bit_width(b->dtype) == 16; }
-
 /// Returns whether the loop holds a reduction of 16-bit floats. Back ends without these types compute in
 /// float32, with conversions around (transform/lowering/legalise_types). Such a reduction has no vector form.
 bool reduces_halves(const For &n, const VectorizationAnalysis &view) {
   bool found = false;
   walk(n.body, [&](const Store &s, const Stmt &) {
     bool is_outer = s.buf->space == Space::registers && !view.is_own(s.buf);
-    found |= is_outer && is_half(s.buf);
+    found |= is_outer && is_half(s.buf->dtype);
   });
   return found;
 }
@@ -190,7 +188,7 @@ Verdict legal_combined(const Func &f, const Nest &nest, uint32_t loop, const Loo
       return inapplicable("the order of a sum in it is fixed", n.iter->loc);
     combined.push_back(a.cell);
   }
-  if (std::any_of(combined.begin(), combined.end(), is_half))
+  if (std::any_of(combined.begin(), combined.end(), [](const Buf &b) { return is_half(b->dtype); }))
     return inapplicable("threads do not combine 16-bit floats", place.at.loc());
   std::vector<const BufNode *> shared = private_scalars(f, nest, loop);
   for (const Buf &b : v.accumulators) shared.push_back(b.get());

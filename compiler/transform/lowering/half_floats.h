@@ -7,8 +7,6 @@
 
 namespace kw {
 
-constexpr bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
-
 class HalfFloats {
  public:
   explicit HalfFloats(const Target &target)

@@ -50,7 +50,7 @@ Expr expand_call(Fn fn, const std::vector<Expr> &args, Loc loc, const Target &ta
   const Expr &x = args[0];
   DType t = x.dtype();
   bool on_bits = fn == Fn::to_bits || fn == Fn::from_bits || fn == Fn::abs || fn == Fn::fma;
-  if ((t == DType::f16 || t == DType::bf16) && !on_bits) {  // by way of float32
+  if (is_half(t) && !on_bits) {  // by way of float32
     std::vector<Expr> wide;
     for (const Expr &a : args) wide.push_back(cast(DType::f32, a, loc));
     Expr result = expand_call(fn, wide, loc, target);
@@ -99,7 +99,7 @@ class SharedFunctions {
     return is_float_function && fn != Fn::fmod && found != calls_.end() && found->second > most;
   }
   /// Returns the type of the computation: 16-bit floats are computed as float32.
-  static DType compute_type(DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; }
+  static DType compute_type(DType t) { return is_half(t) ? DType::f32 : t; }
 
  private:
   static int key_of(Fn fn, DType t) { return static_cast<int>(fn) * 64 + static_cast<int>(t); }
