@@ -103,7 +103,7 @@ bool is_exact(BinOp op, DType t) {
 }
 
 bool can_be_atomic(const Stmt &body, const Buf &b) {
-  bool fits = is_float(b->dtype) ? item_size(b->dtype) >= 4 : b->dtype != DType::b1;
+  bool fits = b->dtype != DType::b1 && !is_half(b->dtype);
   walk(body, [&](const Store &s, const Stmt &) {
     if (s.buf != b) return;
     Accumulation a = accumulation_of(s);
