@@ -21,6 +21,7 @@ class LaunchMachine : private StackMachine {
   LaunchResult run() {
     block(program_.code);
     if (is_malformed()) out_.error = LaunchResult::Error::malformed;
+    out_.reads_scalars = reads_scalars();
     return out_;
   }
 

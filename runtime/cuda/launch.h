@@ -44,6 +44,7 @@ struct LaunchResult {
   Error error = Error::none;
   uint32_t site = 0;  ///< of a fault
   int64_t value = 0, bound = 0;
+  bool reads_scalars = false;  ///< if false, all follows from the extents and strides
 };
 
 /// Runs a program on the extents, strides and scalars of a call.

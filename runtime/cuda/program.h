@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/launch_cache.h"
 #include "runtime/kernel.h"
 
 namespace kw {
@@ -26,6 +27,8 @@ class CudaProgram : public DeviceCode {
   /// Returns the function of a kernel of this artifact on a device, whose context is current; loads it first
   /// if need be, for which `stream` must not be captured. Throws ResolvedError.
   CuFunction function(const Artifact &artifact, CudaDevice &device, uint32_t kernel, CuStream stream) const;
+  /// Evaluates the launch program of this artifact.
+  const LaunchCache &launches() const { return launches_; }
 
  private:
   /// By device, for the devices that have run it. Never changed: what more is loaded makes another one.
@@ -41,6 +44,7 @@ class CudaProgram : public DeviceCode {
   mutable std::vector<std::unique_ptr<OnDevice>> made_;  ///< guarded by the mutex
   mutable std::atomic<const OnDevice *> last_{nullptr};
   mutable std::atomic<size_t> missing_{0};
+  LaunchCache launches_;
 };
 
 }  // namespace kw

@@ -133,7 +133,7 @@ class StreamQueue : public LaunchQueue {
   /// Collects the values of the parameters, and pointers to them.
   void parameters(const LaunchKernel &kernel, const LaunchCall &c, const std::vector<CuPointer> &own) {
     values_.clear(), pointers_.clear();
-    values_.reserve(kernel.params.size());
+    values_.reserve(kernel.params.size()), pointers_.reserve(kernel.params.size());
     for (const CudaParam &p : kernel.params) {
       if (p.kind == CudaParam::Kind::call) {
         pointers_.push_back(&call_);
@@ -185,7 +185,8 @@ RunResult start_on_device(CudaDevice &device, const LoadedKernel &kernel, const 
                           CuStream stream, const volatile uint32_t *cancel, bool wait) {
   StreamQueue queue(device, kernel, words, stream, cancel);
   StackOperands operands{words.dims, kernel.dim_count(), words.scalars, kernel.scalar_count()};
-  LaunchResult r = run_launches(kernel.artifact().launches, operands, queue);
+  const auto &program = static_cast<const CudaProgram &>(*kernel.device_code());
+  LaunchResult r = program.launches().run(kernel.artifact().launches, operands, queue);
   queue.finish();
   RunResult out;
   switch (r.error) {

@@ -1,0 +1,29 @@
+// Repeats what a launch program did for the sizes of an earlier call: to evaluate it takes as long as all
+// other work of a short call in the runtime.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "runtime/cuda/launch.h"
+
+namespace kw {
+
+class LaunchList;
+
+/// The steps of one launch program for the sizes of its last call. Thread-safe.
+class LaunchCache {
+ public:
+  LaunchCache();
+  LaunchCache(const LaunchCache &) = delete;
+  ~LaunchCache();
+
+  /// Does what run_launches does; always with the same program.
+  LaunchResult run(const LaunchProgram &program, const StackOperands &operands, LaunchQueue &queue) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const LaunchList> last_;
+};
+
+}  // namespace kw
