@@ -18,30 +18,26 @@ PyRef refuse_array(const std::string &why) {
   return {};
 }
 
+/// Returns the letter of the interface for a kind of dtypes.
+char kind_letter(DType t) { return t == DType::b1 ? 'b' : is_float(t) ? 'f' : is_signed_int(t) ? 'i' : 'u'; }
+
 std::string text_of_dtype(DType t) {
-  if (t == DType::b1) return "|b1";
-  char kind = is_float(t) ? 'f' : is_signed_int(t) ? 'i' : 'u';
-  return cat(item_size(t) == 1 ? "|" : "<", kind, item_size(t));
+  return cat(item_size(t) == 1 ? "|" : "<", kind_letter(t), item_size(t));
 }
 
 /// Returns the dtype of a type string such as "<f4"; nothing for those that the language does not have.
 std::optional<DType> dtype_of_text(std::string_view text) {
-  struct Row {
-    std::string text;
-    DType dtype;
-  };
-  static const std::vector<Row> rows = [] {
-    std::vector<Row> out;
-    for (int i = 0; i <= static_cast<int>(DType::f64); ++i)  // the interface has no word for bf16
-      if (auto t = static_cast<DType>(i); t != DType::bf16) out.push_back({text_of_dtype(t).substr(1), t});
-    return out;
-  }();
-  if (text.empty() || text[0] == '>') return std::nullopt;
-  auto row = std::find_if(rows.begin(), rows.end(), [&](const Row &r) { return r.text == text.substr(1); });
-  return row == rows.end() ? std::nullopt : std::optional(row->dtype);
+  if (text.size() != 3 || text[0] == '>') return std::nullopt;
+  for (int i = 0; i <= static_cast<int>(DType::f64); ++i) {
+    auto t = static_cast<DType>(i);
+    bool is_named = t != DType::bf16;  // the interface has no word for it
+    if (is_named && text[1] == kind_letter(t) && text[2] == static_cast<char>('0' + item_size(t))) return t;
+  }
+  return std::nullopt;
 }
 
-/// The names that each call looks up, made once: to make one takes as long as to look it up.
+/// The names that each call looks up, made once: to make one takes as long as to look it up. Dicts have them
+/// as keys, because a look-up compares no characters of a key that is the same object.
 struct Names {
   PyObject *interface = PyUnicode_InternFromString("__cuda_array_interface__");
   PyObject *dlpack = PyUnicode_InternFromString("__dlpack__");
@@ -51,6 +47,7 @@ struct Names {
   PyObject *typestr = PyUnicode_InternFromString("typestr");
   PyObject *data = PyUnicode_InternFromString("data");
   PyObject *strides = PyUnicode_InternFromString("strides");
+  PyObject *version = PyUnicode_InternFromString("version");
   PyObject *stream = PyUnicode_InternFromString("stream");
   PyObject *mask = PyUnicode_InternFromString("mask");
 };
@@ -79,11 +76,17 @@ CuStream stream_of_number(uintptr_t number) {
 }
 
 /// Returns the library that a type comes from: "torch" for torch.Tensor.
-std::string library_of(PyObject *o) {
-  PyRef module(PyObject_GetAttr(reinterpret_cast<PyObject *>(Py_TYPE(o)), names().module));
+const std::string &library_of(PyObject *o) {
+  static PyObject *seen = nullptr;  // last type seen, referenced; programs have one or two
+  static std::string library;
+  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(o));
+  if (type == seen) return library;
+  PyRef module(PyObject_GetAttr(type, names().module));
   std::string name = module && PyUnicode_Check(module.get()) ? utf8(module.get()) : std::string();
   PyErr_Clear();
-  return name.substr(0, name.find('.'));
+  library = name.substr(0, name.find('.'));
+  PyRef before(std::exchange(seen, Py_NewRef(type)));
+  return library;
 }
 
 /// Returns the number of the stream in which torch works at present, which its arrays do not tell; no_stream
@@ -120,7 +123,7 @@ class Borrowed {
       : index_(index), order_(order), ours_(present_stream(index)), theirs_(stream_of_number(producer)) {}
   /// Lets our stream wait for the work that theirs has so far.
   void begin() const {
-    if (order_ == Order::stream) entered(index_).memory().order(theirs_, ours_);
+    if (order_ == Order::stream && theirs_ != ours_) entered(index_).memory().order(theirs_, ours_);
   }
   /// Lets their stream wait for ours. If it is not known, this thread waits.
   void end() const {
@@ -321,9 +324,10 @@ PyObject *cuda_array_interface(const Tensor &t) {
   // whoever takes it orders its work behind ours by this stream
   auto stream = reinterpret_cast<uintptr_t>(present_stream(t.device().index));
   auto address = reinterpret_cast<uintptr_t>(t.data());
-  return Py_BuildValue("{sNsss(KN)sNsisK}", "shape", tuple_of(t.shape(), 1), "typestr",
-                       text_of_dtype(t.dtype()).c_str(), "data", static_cast<unsigned long long>(address),
-                       PyBool_FromLong(!t.writable()), "strides", strides, "version", 3, "stream",
+  const Names &n = names();
+  return Py_BuildValue("{ONOsO(KN)ONOiOK}", n.shape, tuple_of(t.shape(), 1), n.typestr,
+                       text_of_dtype(t.dtype()).c_str(), n.data, static_cast<unsigned long long>(address),
+                       PyBool_FromLong(!t.writable()), n.strides, strides, n.version, 3, n.stream,
                        static_cast<unsigned long long>(stream));
 }
 

@@ -65,6 +65,7 @@ bool adopt_cuda_arrays(CallFrame &f, LibraryStream &stream) {
     stream.follow(o);
     PyRef tensor = adopted(o);
     if (!tensor) return PyErr_Occurred() == nullptr;
+    if (f.foreign.empty()) f.foreign.reserve(f.arg_count + f.out_count);
     PyObject *original = std::exchange(o, tensor.get());
     f.foreign.emplace_back(std::move(tensor), original);
     return true;

@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 BUILT = HERE.parents[2] / "build" / "emulated"
 LIBRARY = ("driver.cpp", "memory.cpp", "fibres.cpp", "copies.cpp", "requests.cpp")
-HEADERS = ("memory.h", "races.h", "fibres.h", "copies.h", "requests.h", "image.h", "shim.inc")
+HEADERS = ("memory.h", "races.h", "fibres.h", "copies.h", "requests.h", "image.h", "settings.h", "shim.inc")
 SOURCES = (*LIBRARY, *HEADERS, "stand_ins.py", "nvrtc.cpp")
 COMMON = ("-O1", "-g1", "-std=c++20", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wl,--build-id")
 
