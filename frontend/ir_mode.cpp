@@ -539,6 +539,9 @@ void IrReader::header(const ast::Block &body, size_t &at) {
       func_.facts.push_back(expr(c->args[0]));
     } else if (kind == "site" && (c->args.size() == 2 || c->args.size() == 3)) {
       site(*c, body[at].loc);
+    } else if (kind == "misaligned" && c->args.size() == 1) {
+      std::string name = name_of(c->args[0]);
+      func_.misaligned = bind(name, make_sym(SymKind::param, DType::i64, name, c->args[0]->loc));
     } else if (kind != "dims") {
       return;
     }

@@ -88,6 +88,9 @@ std::string condition_text(const Func &f, const Expr &e, bool holds) {
     return cat(part(n->a), joins ? " and " : " or ", part(n->b));
   }
   const Binary *n = as<Binary>(e);
+  const Ref *name = n && n->op == BinOp::eq ? as<Ref>(n->a) : nullptr;
+  if (name && name->sym == f.misaligned)
+    return holds ? "all arrays are aligned to 16 bytes" : "an array is not aligned to 16 bytes";
   if (n && (n->op == BinOp::eq || n->op == BinOp::ne))
     return cat(bound_text(f, n->a), (n->op == BinOp::eq) == holds ? " == " : " != ", bound_text(f, n->b));
   if (!n || (n->op != BinOp::lt && n->op != BinOp::le)) return cat(holds ? "" : "not ", expr_text(f, e));

@@ -49,6 +49,7 @@ bool StackCode::typed(Op o, uint8_t what, DType t) {
 bool StackCode::symbol(const Sym &s) {
   for (size_t i = 0; i < f_->extents.size(); ++i)
     if (f_->extents[i] == s) return op(Op::dim), w_.u8(static_cast<uint8_t>(i)), true;
+  if (s == f_->misaligned) return op(Op::misaligned), true;
   if (auto found = iterators_.find(s.get()); found != iterators_.end())
     return op(Op::iterator), w_.u8(found->second), true;
   if (auto found = values_.find(s.get()); found != values_.end()) return expression(found->second);

@@ -43,15 +43,16 @@ enum class Op : uint8_t {
   workspace,   ///< pops bytes
   work,        ///< pops the work estimate
   // of launch programs; code in code is its length in 4 bytes and its bytes
-  iterator,  ///< 1 byte: number of a loop around, outermost first
-  slot,      ///< 4 bytes: its number; pops the bytes of a memory that launches share
-  fill,      ///< 4 bytes: the slot whose bytes become 0
-  launch,    ///< 4 bytes: the kernel; pops the bytes of its temporaries for one thread, then blocks z, y, x
-  repeat,    ///< 8 bytes: the step, then the body; pops hi and lo
-  branch,    ///< the code of both sides; pops a condition
-  loop,      ///< 4 bytes: a slot, then the code that computes the word in it, then the body: runs while it is
-             ///< not 0
-  check,     ///< 4 bytes: a site; pops bound, value and a condition, which is 0 for a fault
+  misaligned,  ///< the addresses of all arrays, or'ed, modulo 16
+  iterator,    ///< 1 byte: number of a loop around, outermost first
+  slot,        ///< 4 bytes: its number; pops the bytes of a memory that launches share
+  fill,        ///< 4 bytes: the slot whose bytes become 0
+  launch,      ///< 4 bytes: the kernel; pops the bytes of its temporaries for one thread, then blocks z, y, x
+  repeat,      ///< 8 bytes: the step, then the body; pops hi and lo
+  branch,      ///< the code of both sides; pops a condition
+  loop,   ///< 4 bytes: a slot, then the code that computes the word in it, then the body: runs while it is
+          ///< not 0
+  check,  ///< 4 bytes: a site; pops bound, value and a condition, which is 0 for a fault
 };
 
 /// Translates expressions to postfix code: operands first, then their operation.

@@ -2,7 +2,9 @@
 // All stages of the compiler exchange this structure; it has no methods.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,7 @@ struct Func {
   std::string version;  ///< distinguishes compiled versions of a kernel in names of dumps; has no meaning
   std::vector<Param> params;  ///< in the order of the ABI: inputs as called, then outputs
   std::vector<Sym> extents;   ///< extent and stride symbols in the order of the ABI's dims
+  Sym misaligned{};           ///< misalignment_of the arrays; null if nothing asks for it
   std::vector<Expr> facts;    ///< b1 over extents and scalar parameters; the body may assume them
   std::vector<Buf> results;
   bool tuple_of_one = false;  ///< the only result comes back in a tuple
@@ -64,5 +67,13 @@ struct Func {
   bool orders_open = false;  ///< mark_orders has not decided the order of each sum yet
   Stmt body;
 };
+
+/// Returns the value of `Func::misaligned` in a call with these arrays: 0 if all begin at multiples of 16
+/// bytes, which GPUs load and store at once.
+inline int64_t misalignment_of(std::span<void *const> arrays) {
+  uintptr_t all = 0;
+  for (const void *a : arrays) all |= reinterpret_cast<uintptr_t>(a);
+  return static_cast<int64_t>(all % 16);
+}
 
 }  // namespace kw

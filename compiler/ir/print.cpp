@@ -277,6 +277,7 @@ std::string Printer::function(const Func &f) {
   std::string extents, params;
   // extents and parameters get their names first, so that later symbols of equal names take the suffixes
   for (const Sym &s : f.extents) extents += (extents.empty() ? "" : ", ") + name(s);
+  std::string misaligned = f.misaligned ? name(f.misaligned) : "";
   for (const Param &p : f.params) params += (params.empty() ? "" : ", ") + param(p);
   out_ = "# kw-ir 2\n";
   line(cat("def ", f.name, "(", params, "):"));
@@ -284,6 +285,7 @@ std::string Printer::function(const Func &f) {
   line(cat("fp('", fp_name(f.fp), "')"));
   if (f.overlap == Overlap::possible) line("overlap()");
   line(cat("dims(", extents, ")"));
+  if (f.misaligned) line(cat("misaligned(", misaligned, ")"));
   for (const Expr &fact : f.facts) line("fact(" + expr(fact) + ")");
   for (const Site &s : f.sites) line(site(s));
   block(f.body, true);

@@ -46,6 +46,7 @@ class LaunchMachine : private StackMachine {
 
   void step(Op op, Cursor &c) {
     switch (op) {
+      case Op::misaligned: return push(misaligned());
       case Op::iterator: {
         size_t k = bytes(c, 1);
         return k < iterators_.size() ? push(iterators_[k]) : fail();

@@ -11,7 +11,8 @@ class LaunchList {
  public:
   explicit LaunchList(const StackOperands &operands)
       : dims_(operands.dims, operands.dims + operands.dim_count),
-        scalars_(operands.scalars, operands.scalars + operands.scalar_count) {}
+        scalars_(operands.scalars, operands.scalars + operands.scalar_count),
+        misaligned_(operands.misaligned) {}
 
   void add_reserve(uint32_t slot, int64_t bytes) { steps_.push_back({Step::Kind::reserve, slot, bytes}); }
   void add_fill(uint32_t slot) { steps_.push_back({Step::Kind::fill, slot}); }
@@ -22,7 +23,8 @@ class LaunchList {
   void ignore_scalars() { scalars_.clear(); }
 
   bool serves(const StackOperands &o) const {
-    return o.dim_count == dims_.size() && std::equal(dims_.begin(), dims_.end(), o.dims) &&
+    return o.misaligned == misaligned_ && o.dim_count == dims_.size() &&
+           std::equal(dims_.begin(), dims_.end(), o.dims) &&
            std::equal(scalars_.begin(), scalars_.end(), o.scalars);
   }
   /// Returns false if the queue ended the program.
@@ -47,6 +49,7 @@ class LaunchList {
   };
   std::vector<int64_t> dims_;
   std::vector<uint64_t> scalars_;
+  int64_t misaligned_;
   std::vector<Step> steps_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 
+#include "ir/func.h"
 #include "runtime/cuda/faults.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/program.h"
@@ -147,6 +148,8 @@ class StreamQueue : public LaunchQueue {
     switch (p.kind) {
       case CudaParam::Kind::data: return reinterpret_cast<uint64_t>(words_.data[p.index]);
       case CudaParam::Kind::dim: return static_cast<uint64_t>(words_.dims[p.index]);
+      case CudaParam::Kind::misaligned:
+        return static_cast<uint64_t>(misalignment_of({words_.data, kernel_.buffer_count()}));
       case CudaParam::Kind::scalar: return words_.scalars[p.index];
       case CudaParam::Kind::iterator: return static_cast<uint64_t>(c.iterators[p.index]);
       case CudaParam::Kind::slot: return slots_.at(p.index).memory;
@@ -184,7 +187,8 @@ DeviceStream stream_of_thread(Device device) {
 RunResult start_on_device(CudaDevice &device, const LoadedKernel &kernel, const CallWords &words,
                           CuStream stream, const volatile uint32_t *cancel, bool wait) {
   StreamQueue queue(device, kernel, words, stream, cancel);
-  StackOperands operands{words.dims, kernel.dim_count(), words.scalars, kernel.scalar_count()};
+  StackOperands operands{words.dims, kernel.dim_count(), words.scalars, kernel.scalar_count(),
+                         misalignment_of({words.data, kernel.buffer_count()})};
   const auto &program = static_cast<const CudaProgram &>(*kernel.device_code());
   LaunchResult r = program.launches().run(kernel.artifact().launches, operands, queue);
   queue.finish();

@@ -19,6 +19,7 @@ struct StackOperands {
   size_t dim_count = 0;
   const uint64_t *scalars = nullptr;
   size_t scalar_count = 0;
+  int64_t misaligned = 0;  ///< misalignment_of the arrays; read by launch programs
 };
 
 class StackMachine {
@@ -42,6 +43,7 @@ class StackMachine {
   };
 
   void fail() { malformed_ = true; }
+  int64_t misaligned() const { return operands_.misaligned; }
 
   Word pop() {
     if (top_ == 0) {

@@ -10,6 +10,7 @@ namespace kw {
 
 HostValues::HostValues(const Func &f) {
   for (const Sym &s : f.extents) add(s);
+  if (f.misaligned) add(f.misaligned);
   for (const Param &p : f.params)
     if (p.sym && !is_float(p.sym->dtype)) add(p.sym);
 }

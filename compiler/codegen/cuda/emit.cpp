@@ -200,6 +200,7 @@ class KernelEmitter {
       if (uses_.buffers.count(s_.shared[k].get())) parameter(CudaParam::Kind::slot, k, pointer(s_.shared[k]));
     private_memory();
     for (size_t i = 0; i < s_.f.extents.size(); ++i) number(CudaParam::Kind::dim, i, s_.f.extents[i]);
+    if (s_.f.misaligned) number(CudaParam::Kind::misaligned, 0, s_.f.misaligned);
     for (const Param &p : s_.f.params)
       if (p.sym) number(CudaParam::Kind::scalar, scalar++, p.sym);
     for (size_t i = 0; i < s_.iterators.size(); ++i) number(CudaParam::Kind::iterator, i, s_.iterators[i]);

@@ -45,6 +45,12 @@ class Interpreter {
   InterpResult run() {
     // Extents and scalars come first: the extents and strides of a buffer read them.
     for (size_t i = 0; i < f_.extents.size(); ++i) set(f_.extents[i], from_int(DType::i64, args_.dims[i]));
+    if (f_.misaligned) {
+      auto buffers =
+          std::count_if(f_.params.begin(), f_.params.end(), [](const Param &p) { return !!p.buf; });
+      std::span<void *const> arrays(args_.data, static_cast<size_t>(buffers));
+      set(f_.misaligned, from_int(DType::i64, misalignment_of(arrays)));
+    }
     size_t data = 0, scalar = 0;
     for (const Param &p : f_.params)
       if (p.sym) set(p.sym, {p.sym->dtype, args_.scalars[scalar++]});

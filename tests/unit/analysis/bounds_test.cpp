@@ -119,6 +119,9 @@ TEST(BoundText, conditions_read_as_in_the_source) {
   EXPECT_EQ(condition_text(f, logic(true, unary(UnOp::logical_not, logic(true, few, many)), same), true),
             "(a.shape[0] >= 64 or a.shape[1] < 64) and a.shape[0] == a.shape[1]");
   EXPECT_EQ(both(kw::ref(make_sym(SymKind::param, DType::b1, "deep"))), "deep; not deep");
+  f.misaligned = make_sym(SymKind::param, DType::i64, "misaligned");
+  EXPECT_EQ(both(binary(BinOp::eq, kw::ref(f.misaligned), const_int(0))),
+            "all arrays are aligned to 16 bytes; an array is not aligned to 16 bytes");
 }
 
 TEST(StaticBounds, a_loop_that_a_jump_may_end_is_certain_of_nothing) {

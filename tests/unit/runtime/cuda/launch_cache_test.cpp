@@ -53,6 +53,21 @@ TEST(LaunchCache, only_scalars_that_the_program_reads_count) {
   EXPECT_FALSE(repeats(with_condition, {100, 70}, {100, 140}));
 }
 
+TEST(LaunchCache, arrays_that_are_aligned_otherwise_are_another_call) {
+  LaunchProgram program = launches_of(
+      "misaligned(off)\nif off == 0:\n  for i in grid(0, n, 1, per_block=32):\n    p[i] = 1\nelse:\n  p[0] = "
+      "2");
+  LaunchCache cache;
+  int64_t n = 100;
+  uint64_t k = 3;
+  for (int64_t misaligned : {0, 8, 0}) {
+    StackOperands operands{&n, 1, &k, 1, misaligned};
+    Recorder queue;
+    cache.run(program, operands, queue);
+    EXPECT_EQ(queue.text(), misaligned ? "launch 1 1,1,1" : "launch 0 4,1,1");
+  }
+}
+
 TEST(LaunchCache, loops_of_the_host_run_each_time) {
   EXPECT_FALSE(repeats(with_host_loop, {100, 3}, {100, 3}));
 }

@@ -70,6 +70,21 @@ TEST(Launches, branches_begin_and_end_with_what_stands_around_them) {
   EXPECT_EQ(branches("k < 2"), "launch 3 1,1,1");
 }
 
+TEST(Launches, conditions_ask_whether_arrays_are_aligned) {
+  LaunchProgram program = launches_of(
+      "misaligned(off)\nif off == 0:\n  for i in grid(0, n, 1, per_block=32):\n    p[i] = 1\nelse:\n"
+      "  for i in grid(0, n, 1, per_block=64):\n    p[i] = 1");
+  auto asked = [&](int64_t misaligned) {
+    int64_t dims[] = {100};
+    uint64_t scalars[] = {3};
+    Recorder queue;
+    run_launches(program, {dims, 1, scalars, 1, misaligned}, queue);
+    return queue.text();
+  };
+  EXPECT_EQ(asked(0), "launch 0 4,1,1");
+  EXPECT_EQ(asked(8), "launch 1 2,1,1");
+}
+
 TEST(Launches, a_loop_of_the_device_reads_its_word_each_time) {
   EXPECT_EQ(asked("while p[0] < k:\n  for i in grid(0, n, 1, per_block=32):\n    p[i] = p[i] + 1", 1),
             "slot 0:1; launch 0 1,1,1; read 0; launch 1 4,1,1; launch 0 1,1,1; read 0");
