@@ -20,6 +20,8 @@ inline constexpr int64_t warp_threads = 32;
 inline constexpr int64_t block_team_threads = 256;
 /// Warps of a block whose warps execute iterations of their own. Chosen: a multiprocessor holds 64.
 inline constexpr int64_t teams_of_block = 8;
+/// Most blocks of a grid in its dimensions y and z, on all of them.
+inline constexpr int64_t most_blocks_yz = 65'535;
 /// Bytes of memory that a block shares without asking for more, on all of them.
 inline constexpr int64_t most_shared_bytes = 48 << 10;
 

@@ -22,8 +22,8 @@ namespace kw {
 
 namespace {
 
-/// Most blocks of a grid in the dimensions y and z; a loop in the kernel runs the other iterations.
-constexpr int64_t most_blocks_yz = 65'535, most_blocks_x = INT32_MAX;
+/// Most blocks of a grid in the dimension x. A loop in the kernel runs what is more than the most.
+constexpr int64_t most_blocks_x = INT32_MAX;
 /// Where z is free, more blocks than these go on in the next z: 2^30 by 65,535 are as many as there can be.
 constexpr int64_t blocks_of_row = int64_t{1} << 30;
 /// Threads of a launch that have temporaries in memory. Chosen: they fill a GPU of 128 multiprocessors with
@@ -274,10 +274,11 @@ class KernelEmitter {
   bool has_all_blocks() const {
     constexpr uint32_t some_threads = 128;  // with fewer, registers are no limit
     bool is_z_free = !grid_.empty() && grid_.size() < 3;
-    // a jump to the next iteration needs the loop
-    return is_z_free && out_.temporaries.empty() && out_.threads >= some_threads &&
-           !jumps_of(grid_.back().loop->body).any();
+    return is_z_free && out_.threads >= some_threads && needs_no_loop();
   }
+  /// Returns whether the loops over blocks are of no use where there are blocks for all iterations: a jump to
+  /// the next iteration needs them.
+  bool needs_no_loop() const { return out_.temporaries.empty() && !jumps_of(grid_.back().loop->body).any(); }
   /// Launches more blocks of x than a row has in further rows.
   void count_rows() {
     if (!has_all_blocks()) return;
@@ -342,7 +343,12 @@ class KernelEmitter {
     // A thread whose own vector lies behind the end may have others to execute of its block.
     bool is_vector = has_several && several_.side_by_side > 1;
     std::string is_there = cat(k, is_vector ? cat(" - kw_thread * ", several_.side_by_side) : "", " < ", end);
-    if (has_all) {
+    int64_t most = dimension == 'x' ? most_blocks_x : most_blocks_yz;
+    bool is_bounded = is_one && !has_all && n.how.max_trips && n.how.max_trips <= most;
+    if (is_bounded && needs_no_loop()) {
+      text_.open("");
+      text_.line(cat("const i64 ", k, " = ", first, ";"));
+    } else if (has_all) {
       text_.line(cat("const i64 ", k, " = ", first, ";"));
       text_.open(cat("if (", is_there, ")"));
     } else {
