@@ -157,21 +157,20 @@ def test_sectors_and_banks(function: Callable[..., Any], device: Device) -> None
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8"])
 @pytest.mark.parametrize("rows", [256, 255])
 def test_tiles_of_each_type(rows: int, dtype: str, device: Device) -> None:
-    """With 255 rows, threads store one element each: those of a row do not begin with a sector. Each bank has
-    as many of them as share a word."""
+    """With 255 rows, threads copy one element each, and those of a row of results do not begin with a
+    sector."""
     x = kw.Tensor(np.ones((rows, 256), dtype), device="cuda")
     with device.counted() as found:
         kw.kernel(transpose)(x)
     sums = total(found)
     assert sums.read.ratio == 1.0
-    assert sums.shared_written.ratio == 1.0
+    assert sums.shared_written.ratio == 1.0 and sums.shared_read.ratio == 1.0
     if rows == 256:
-        assert sums.written.ratio == 1.0 and sums.shared_read.ratio == 1.0
+        assert sums.written.ratio == 1.0
         return
     # what a warp stores has so many sectors in each row of the results, and one more
     sectors = {"float32": 4, "float64": 4, "float16": 2, "uint8": 1}[dtype]
     assert sums.written.ratio <= 1 + 1.1 / sectors
-    assert sums.shared_read.ratio <= max(1, 4 // x.dtype.itemsize)
 
 
 @pytest.mark.parametrize("columns", [34, 56, 112])

@@ -54,8 +54,8 @@ TABLE: dict[Callable[..., Any], list[Launch]] = {
     broadcast: [Launch(32, 32), Launch(32, 32, 2, 1)],
     stencil: [Launch(24, 16, 0, 4), Launch(32, 32), Launch(32, 32, 3, 1)],
     gather: [Launch(24, 24), Launch(24, 24)],
-    transpose: [Launch(40, 40, 2, 1)],
-    permute: [Launch(40, 40, 2, 1), *[Launch(32, 32)] * 3],  # tiles; then elements of small matrices
+    transpose: [Launch(38, 38, 4, 4), Launch(32, 40)],  # tiles of vectors, and of elements
+    permute: [Launch(40, 40, 4, 4), Launch(40, 40), *[Launch(32, 32)] * 3],  # then small matrices
     row_sum: [Launch(40, 56), Launch(32, 32), Launch(32, 32)],
     argmax: [Launch(40, 56), Launch(40, 40, 2, 0), Launch(40, 40, 2, 0)],
     softmax: [Launch(48, 64), Launch(40, 40, 2, 1), Launch(40, 40, 3, 1), Launch(48, 48, 2, 1)],

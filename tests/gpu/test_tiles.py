@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import nvrtc
 import pytest
-from device import Device, total
+from device import Device, View, total
 
 import kernelwright as kw
 from kernelwright import output_tensor
@@ -98,7 +98,31 @@ def test_views_and_more_dimensions(device: Device) -> None:
     on_device = kw.Tensor(x, device="cuda"), kw.Tensor(np.ascontiguousarray(w.T), device="cuda")
     assert swapped(*on_device).numpy().tobytes() == wanted.tobytes()
     text = swapped.cuda("f32[:, :, :]", "f32[:, :]", device="sm_90")
-    assert text.count("KW_SHARED(") == 1 + 1 + 2  # the word, what warps exchange, and two tiles
+    assert text.count("KW_SHARED(") == 1 + 2 * (1 + 2)  # the word; what warps exchange and two tiles, twice
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_only_whole_vectors_are_vectors(dtype: str, device: Device) -> None:
+    """Arrays that begin between two vectors, and rows that are no multiples of them as the loops are."""
+
+    @kw.kernel
+    def corner(x, n, m):
+        y = np.zeros((n, m), x.dtype)
+        for i in range(n):
+            for j in range(m):
+                y[i, j] = x[j, i]
+        return y
+
+    kernel, rng = kw.kernel(transposed), np.random.default_rng(7)
+    for width, first in ((96, 0), (144, 8), (144, 6), (144, 7), (146, 8), (147, 0)):
+        base = rng.integers(0, 99, (64, width)).astype(dtype)
+        x = base[:, first : first + 96]
+        found = kernel(View(kw.Tensor(base, device="cuda"), x, base.ctypes.data)).numpy()
+        assert found.tobytes() == kernel(x).tobytes(), (width, first)
+    for shape, n, m in (((64, 66), 64, 64), ((66, 64), 64, 64), ((65, 65), 64, 60), ((64, 64), 62, 62)):
+        x = rng.integers(0, 99, shape).astype(dtype)
+        found = corner(kw.Tensor(x, device="cuda"), n, m).numpy()
+        assert found.tobytes() == corner(x, n, m).tobytes(), (shape, n, m)
 
 
 @kw.kernel
@@ -121,14 +145,20 @@ def test_tiles_of_several_arrays_are_smaller(dtype: str, device: Device) -> None
     kind = str(arrays[0].dtype.kind) + str(8 * arrays[0].dtype.itemsize)
     text = sum_of_transposed.cuda(*[f"{kind}[:, :]"] * 7, device="sm_90")
     sides = {"float64": 0, "float32": 32, "int16": 32, "uint8": 64}
-    assert text.count("_tile_all, ") == (7 if sides[dtype] else 0)
-    assert text.count(f"_tile_all, {sides[dtype] * (sides[dtype] + 1)});") == 7 or not sides[dtype]
+    assert text.count("_tile_all, ") == (14 if sides[dtype] else 0)
+    bank = max(1, 4 // arrays[0].itemsize)
+    for pitch in (sides[dtype], sides[dtype] + bank):  # of vectors, and of elements
+        assert text.count(f"_tile_all, {sides[dtype] * pitch});") == 7 or not sides[dtype]
 
 
 def test_what_is_staged() -> None:
     for function in KERNELS:
         said = str(kw.kernel(function).explain("f32[:, :]", device="sm_90"))
         assert "stage " in said and "a block for each tile" in said, function.__name__
+    said = str(kw.kernel(transposed).explain("f32[:, :]", device="sm_90"))
+    whole = "x.shape[1] % 4 == 0 and x.shape[0] % 4 == 0 and x.shape[1] <= 4194240"
+    assert f"if {whole} and all arrays are aligned to 16 bytes\n" in said
+    assert "or x.shape[1] > 4194240 or an array is not aligned to 16 bytes\n" in said
     assert "stage " not in str(kw.kernel(both_ways).explain("f32[:, :]", device="sm_90"))  # other elements
 
 

@@ -203,10 +203,38 @@ GPU = [
     ),
     Fault(
         "tiles_beyond_the_end",
-        "compiler/schedule/launches/staged_tiles.cpp",
-        "binary(BinOp::lt, kw::ref(j), inner_.hi)",
-        "binary(BinOp::le, kw::ref(j), inner_.hi)",
+        "compiler/schedule/launches/tile_frame.cpp",
+        "binary(BinOp::lt, kw::ref(s.inner), inner_.hi)",
+        "binary(BinOp::le, kw::ref(s.inner), inner_.hi)",
         "the last tile of a row",
+    ),
+    Fault(
+        "tiles_at_any_address",
+        "compiler/schedule/launches/vector_tiles.cpp",
+        "binary(BinOp::eq, kw::ref(misaligned), const_int(0))",
+        "binary(BinOp::le, const_int(0), kw::ref(misaligned))",
+        "tiles of arrays that begin between two vectors",
+    ),
+    Fault(
+        "tiles_of_any_row",
+        "compiler/schedule/launches/vector_tiles.cpp",
+        "if (a.buf->strides.empty() && a.buf->rank() > 1) want_multiple(a.buf->extents.back());",
+        "",
+        "tiles in rows whose length is no multiple of a vector, though the loops are",
+    ),
+    Fault(
+        "vectors_in_one_bank",
+        "compiler/schedule/launches/vector_tiles.cpp",
+        "binary(BinOp::bit_xor, kw::ref(across), kw::ref(along))",
+        "kw::ref(across)",
+        "steps of shared memory for the vectors of a column",
+    ),
+    Fault(
+        "launches_of_other_sizes",
+        "runtime/cuda/launch_cache.cpp",
+        "std::equal(dims_.begin(), dims_.end(), o.dims) &&",
+        "",
+        "a call with other extents than the one before",
     ),
     Fault(
         "vectors_of_any_row",
@@ -253,8 +281,8 @@ GPU = [
     Fault(
         "rows_that_share_a_bank",
         "compiler/schedule/launches/staged_tiles.cpp",
-        "rows_apart_ = std::max<int64_t>(1, bank_bytes / widest);",
-        "rows_apart_ = 1;",
+        "std::max<int64_t>(1, bank_bytes / static_cast<int64_t>(item_size(b->dtype)))",
+        "1",
         "steps of shared memory for elements of one and two bytes",
     ),
     Fault(

@@ -23,9 +23,11 @@ constexpr int64_t widest = 16;
 /// Operations of a body that is written out for each element of a vector, and once more. Chosen.
 constexpr uint32_t most_operations = 24;
 
-/// Returns whether a buffer that a block loop accesses is an array that its team shares.
+/// Returns whether a buffer that a loop of a team, or of a thread in one, accesses is an array that its team
+/// shares.
 bool is_of_team(const For &n, const BufNode &b) {
   bool has_size = std::all_of(b.extents.begin(), b.extents.end(), [](const Expr &e) { return as_int(e); });
+  if (n.kind == ForKind::vector) return b.space == Space::shared && has_size;
   return n.kind == ForKind::block && is_team_array(b) && has_size;
 }
 
@@ -104,7 +106,7 @@ class AccessFinder {
     if (a.index.empty() || !in_rows || a.buf->dtype == DType::b1 || !is_in_memory(*a.buf)) return false;
     auto base = values_.base_of(a.index.back());
     // Where a grid loop asks whether memory is aligned, nothing has a value that the host does not give.
-    if (!base || as_int(*base).value_or(n_.kind == ForKind::block ? 0 : 1) % width_) return false;
+    if (!base || as_int(*base).value_or(n_.kind == ForKind::grid ? 1 : 0) % width_) return false;
     a.base = *base;
     bool fixed = true;
     for (size_t d = 0; d + 1 < a.index.size(); ++d) fixed = fixed && values_.is_fixed(a.index[d]);
@@ -130,24 +132,6 @@ class AccessFinder {
   std::unordered_set<const BufNode *> stored_;
   std::unordered_set<const BufNode *> refused_;  ///< stored to, and with other accesses
 };
-
-/// Returns whether an access that is not among `vectors` moves with the iterator. Threads that are apart
-/// access different banks of a tile, whose rows are padded.
-bool moves_otherwise(const For &n, const VectorLoop &vectors) {
-  SideBySide values(n, 1, vectors.parts.names);
-  bool found = false;
-  auto look = [&](const Buf &b, const std::vector<Expr> &index) {
-    for (const VectorAccess &a : vectors.accesses)
-      if (a.buf == b && equal(a.index, index)) return;
-    bool is_tile = is_of_team(n, *b) && b->rank() > 1;
-    found = found || (!is_tile && values.moves(index));
-  };
-  for_each_evaluated(n.body, [&](const Expr &root) {
-    walk(root, [&](const Load &l, const Expr &) { look(l.buf, l.index); });
-  });
-  walk(n.body, [&](const Store &s, const Stmt &) { look(s.buf, s.index); });
-  return found;
-}
 
 /// Returns the iterations whose widest elements fill 16 bytes; 1 if they would do harm.
 int64_t widest_of(const For &n, bool stores_only) {
@@ -223,6 +207,23 @@ uint32_t team_unroll(const For &n) {
 }
 
 VectorLoop vector_loop(const For &n, int64_t width) { return AccessFinder(n, width).run(); }
+
+bool moves_otherwise(const For &n, const VectorLoop &vectors) {
+  SideBySide values(n, 1, vectors.parts.names);
+  bool found = false;
+  auto look = [&](const Buf &b, const std::vector<Expr> &index) {
+    if (n.kind == ForKind::vector && b->space == Space::stack) return;  // registers of the thread
+    for (const VectorAccess &a : vectors.accesses)
+      if (a.buf == b && equal(a.index, index)) return;
+    bool is_tile = is_of_team(n, *b) && b->rank() > 1;
+    found = found || (!is_tile && values.moves(index));
+  };
+  for_each_evaluated(n.body, [&](const Expr &root) {
+    walk(root, [&](const Load &l, const Expr &) { look(l.buf, l.index); });
+  });
+  walk(n.body, [&](const Store &s, const Stmt &) { look(s.buf, s.index); });
+  return found;
+}
 
 int64_t vector_width_on_gpu(const For &n) {
   bool fits = n.step == 1 && as_int(n.lo) == 0 && is_short_on_gpu(n);

@@ -29,6 +29,9 @@ struct VectorLoop {
 /// to its element. A buffer that the loop stores to and accesses in other forms is left out. Whether the
 /// guard holds and each base is a multiple is left to test.
 VectorLoop vector_loop(const For &n, int64_t width);
+/// Returns whether an access that is not among `vectors` moves with the iterator. Threads that are apart
+/// access different banks of a tile, whose rows are padded.
+bool moves_otherwise(const For &n, const VectorLoop &vectors);
 
 /// Returns the iterations whose elements fill 16 bytes, the widest access of a thread; 1 if the loop is not
 /// worth it: it accesses nothing in rows (a grid loop: stores), its body is long, or threads would spread

@@ -3,6 +3,7 @@
 
 #include "analysis/gpu/pipeline.h"
 #include "analysis/nest/trip_counts.h"
+#include "codegen/cuda/vectors.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -55,7 +56,11 @@ void CudaStatements::emit(const Stmt &s) {
   match(
       s, [&](const Store &n) { store(n); }, [&](const Let &n) { define(n.sym, n.value); },
       [&](const Alloc &n) { allocate(n); },
-      [&](const For &n) { n.kind == ForKind::block ? block_loop(n) : loop(n); },
+      [&](const For &n) {
+        n.kind == ForKind::block    ? block_loop(n)
+        : n.kind == ForKind::vector ? emit_vector_loop(n, *this)
+                                    : loop(n);
+      },
       [&](const While &n) { repeat(n, is_of_team() && team_->waits.turns.count(s.p.get())); },
       [&](const Jump &n) { text_.line(n.kind == JumpKind::break_loop ? "break;" : "continue;"); },
       [&](const If &n) { branch(n); }, [&](const Check &n) { check(n); },

@@ -85,17 +85,23 @@ class GroupEmitter {
         text_(out.text()),
         vectors_(vectors_of(loop, n.how.vector_width, out.names())),
         iterator_(out.names().of(n.iter)),
-        group_(out.names().fresh("group")),
-        first_(out.names().fresh("first")),
+        group_(groups.count > 1 ? out.names().fresh("group") : ""),
+        first_(groups.count > 1 ? out.names().fresh("first") : groups.begin),
         u_(out.names().fresh("u")),
         value_(groups.lo.empty() ? first_ : cat("(", groups.lo, " + ", first_, ")")) {}
 
   void load_and_execute(const EmitIteration &iteration) {
-    for (const Vector &v : vectors_) text_.line(cat(v.type, " ", v.variable, "[", groups_.count, "];"));
-    each_group([&] {
-      for (const Vector &v : vectors_)
-        if (v.access.is_loaded) text_.line(cat(element(v), " = kw_ld(", address(v), ");"));
-    });
+    std::string count = group_.empty() ? "" : cat("[", groups_.count, "]");
+    bool loads = false;
+    for (const Vector &v : vectors_) {
+      text_.line(cat(v.type, " ", v.variable, count, ";"));
+      loads = loads || v.access.is_loaded;
+    }
+    if (loads)
+      each_group([&] {
+        for (const Vector &v : vectors_)
+          if (v.access.is_loaded) text_.line(cat(element(v), " = kw_ld(", address(v), ");"));
+      });
     each_group([&] { execute(iteration); });
   }
 
@@ -111,7 +117,9 @@ class GroupEmitter {
 
  private:
   void at(const std::string &place) { out_.names().set(n_.iter, place); }
-  std::string element(const Vector &v) const { return cat(v.variable, "[", group_, "]"); }
+  std::string element(const Vector &v) const {
+    return group_.empty() ? v.variable : cat(v.variable, "[", group_, "]");
+  }
   std::string address(const Vector &v) const {
     out_.expressions().begin(v.access.index);
     return cat("(", v.access.is_stored ? "" : "const ", v.type, " *)&",
@@ -126,10 +134,14 @@ class GroupEmitter {
   }
 
   void each_group(const std::function<void()> &body) {
-    text_.line("#pragma unroll");
-    text_.open(cat("for (i32 ", group_, " = 0; ", group_, " < ", groups_.count, "; ", group_, "++)"));
-    text_.line(cat("const i64 ", first_, " = ", groups_.begin, " + ", group_, " * ", groups_.apart, ";"));
-    if (!groups_.end.empty()) text_.line(cat("if (", first_, " >= ", groups_.end, ") continue;"));
+    if (group_.empty()) {
+      text_.open("");
+    } else {
+      text_.line("#pragma unroll");
+      text_.open(cat("for (i32 ", group_, " = 0; ", group_, " < ", groups_.count, "; ", group_, "++)"));
+      text_.line(cat("const i64 ", first_, " = ", groups_.begin, " + ", group_, " * ", groups_.apart, ";"));
+      if (!groups_.end.empty()) text_.line(cat("if (", first_, " >= ", groups_.end, ") continue;"));
+    }
     at(value_);
     for (const Stmt &s : parts_.names) out_.define(as<Let>(s)->sym, as<Let>(s)->value);
     body();
@@ -195,6 +207,17 @@ void emit_groups(const For &n, const VectorLoop &loop, const Groups &groups, Cud
 
 void emit_copies(const For &n, const VectorLoop &loop, const Groups &groups, CudaStatements &out) {
   GroupEmitter(n, loop, groups, out).copy();
+}
+
+void emit_vector_loop(const For &n, CudaStatements &out) {
+  VectorLoop loop = vector_loop(n, n.how.vector_width);
+  CudaText &text = out.text();
+  text.open("");
+  emit_groups(n, loop, {"0", 1, 0, "", ""}, out, [&](const std::string &number, const Stmt &body) {
+    text.line(cat("const i64 ", out.names().of(n.iter), " = ", number, ";"));
+    out.block(body);
+  });
+  text.close();
 }
 
 void emit_vector(const For &n, const VectorLoop &loop, const ThreadIterations &mine,

@@ -2,13 +2,16 @@
 #include "schedule/directives/apply.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
+#include "analysis/gpu/launch_form.h"
 #include "analysis/nest/dependence.h"
 #include "analysis/nest/privatize.h"
 #include "analysis/nest/trip_counts.h"
 #include "ir/accumulation.h"
 #include "ir/build.h"
+#include "ir/limits.h"
 #include "ir/loops.h"
 #include "ir/match.h"
 #include "ir/rewrite.h"
@@ -24,6 +27,7 @@
 #include "schedule/launches/staged_rows.h"
 #include "schedule/launches/staged_tiles.h"
 #include "schedule/launches/staging.h"
+#include "schedule/launches/vector_tiles.h"
 #include "schedule/tree/apply_copies.h"
 #include "schedule/tree/array_contraction.h"
 #include "schedule/tree/carried_values.h"
@@ -128,6 +132,41 @@ class Apply {
     return replace_pair(region_, &loop(), nest_.loops[d.next].loop,
                         [&](const Stmt &a, const Stmt &b) { return fused(a, b); });
   }
+  /// Calls with whole vectors get tiles of their own, in a copy of the grid loop around as well: the host
+  /// chooses.
+  Stmt rewritten(const Stage &d) const {
+    const For *grid = nullptr;
+    for (uint32_t l = d.loop; (l = nest_.loops[l].parent) != NestLoop::no_loop;)
+      if (const For *n = nest_.loops[l].loop; n && n->kind == ForKind::grid) grid = n;
+    return replace_loop(region_, grid ? grid : &loop(), [&](const Stmt &s) -> StatementList {
+      using Tiles = std::function<Stmt(const For &, const std::vector<Buf> &, const Loc &)>;
+      auto with = [&](const Tiles &tiles) {
+        auto by = [&](const Stmt &n) {
+          Stmt outer = with_own(n, scalars_of_iterations());
+          const For &loop = *as<For>(outer);
+          return tiles(loop, stageable_buffers(loop, *as<For>(loop.body)), n.loc());
+        };
+        return grid ? replace_loop(s, &loop(), [&](const Stmt &n) { return StatementList{{by(n)}}; }) : by(s);
+      };
+      Expr fits;
+      Stmt elements = with([](const For &outer, const std::vector<Buf> &buffers, const Loc &loc) {
+        return staged_tiles(outer, *as<For>(outer.body), buffers, loc);
+      });
+      Stmt vectors = with([&](const For &outer, const std::vector<Buf> &buffers, const Loc &loc) {
+        auto tiles = vector_tiles(outer, *as<For>(outer.body), buffers, f_.misaligned, grid, loc);
+        if (tiles) fits = tiles->fits;
+        return tiles ? tiles->launch : for_loop(outer, loc);
+      });
+      if (fits && grid) {
+        For bounded = *as<For>(vectors);
+        bounded.how.max_trips = most_blocks_yz;
+        Expr is_bounded = binary(BinOp::le, trips_of(*grid), const_int(most_blocks_yz));
+        fits = logic(true, fits, is_bounded), vectors = loop_like(vectors, std::move(bounded));
+      }
+      bool is_known = fits && HostValues(f_).holds(fits);
+      return {{is_known ? if_else(fits, copy_of(vectors), elements, s.loc()) : elements}};
+    });
+  }
   Stmt rewritten(const Contract &d) const { return contracted(region_, loop(), d.buf); }
 
   // ---- kinds
@@ -177,12 +216,6 @@ class Apply {
       takes_copy = takes_copy ? logic(false, takes_copy, is_long, s.loc()) : is_long;
     }
     return {{if_else(takes_copy, copy_of(s), s, s.loc())}};
-  }
-  StatementList in_place_of(const Stmt &s, const Stage &) const {
-    const For outer = *as<For>(with_own(s, scalars_of_iterations()));
-    const For &inner = *as<For>(outer.body);
-    std::vector<Buf> buffers = stageable_buffers(outer, inner);
-    return {{staged_tiles(outer, inner, buffers, s.loc())}};
   }
   template <class D>
     requires((rewrites_for_gpu<D> && !std::is_same_v<D, Stage>) || std::is_same_v<D, Linearize> ||

@@ -132,7 +132,7 @@ std::string_view why_not_on_gpu(const Func &f, const Nest &nest, const Stage &d)
   if (grids > 1 || !launchable.count(&outer) || !is_known) return unknown_bounds;
   std::vector<Buf> buffers = stageable_buffers(outer, *inner);
   if (buffers.empty()) return "the loop in it reads nothing with a stride that can be copied";
-  return tiles_fit(buffers) ? "" : "its team has too large arrays";
+  return side_of_tiles(buffers) ? "" : "its team has too large arrays";
 }
 
 namespace {

@@ -114,6 +114,9 @@ void LoopNest::apply(const Directive &d, const std::vector<Buf> &accumulators) {
   }
   const FoldFill *fold = d.as<FoldFill>();
   Buf filled = fold ? foldable_output(f_, place_of(fold->loop).at) : Buf();
+  // one symbol for all functions, because loops that were rewritten alone are put together
+  static const Sym misaligned = make_sym(SymKind::param, DType::i64, "misaligned");
+  if (d.as<Stage>() && !f_.misaligned) f_.misaligned = misaligned;
   replace_region(apply_directive(f_, region_, nest(), d, accumulators));
   for (Param &p : f_.params)
     if (filled && p.buf == filled) p.fill = Fill::none;
@@ -261,6 +264,7 @@ void LoopNest::take_parts(const std::vector<LoopAlone> &parts) {
     return found == changed.end() ? s : *found->second;
   }));
   for (const LoopAlone &part : parts) {
+    if (!f_.misaligned) f_.misaligned = part.nest.f_.misaligned;
     for (AppliedDirective step : part.nest.steps_) {
       step.alone.insert(step.alone.begin(), part.number);
       steps_.push_back(std::move(step));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/pipeline.h"
+#include "ir/verify.h"
 #include "ir/walk.h"
 #include "schedule/choose_gpu.h"
 #include "support/text.h"
@@ -167,7 +168,8 @@ TEST(MapGrids, a_thread_that_sums_alone_needs_no_atomic_operations) {
 }
 
 TEST(MapGrids, tiles_are_copied_where_threads_would_read_or_store_with_strides) {
-  constexpr std::string_view tiles = "i0/1 j0/1 team k team k";
+  // those of vectors for calls in which all are whole, and those of elements
+  constexpr std::string_view tiles = "i0/1 j0/1 team k team k i0/1 j0/1 team k team k";
   EXPECT_EQ(launched("for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"),
             tiles);
   EXPECT_EQ(launched("for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    a[i, j] = b[j, i]"),
@@ -183,6 +185,17 @@ TEST(MapGrids, tiles_are_copied_where_threads_would_read_or_store_with_strides) 
                      "    a[i, j] = b[j, i] if j > 3 else 0.0"),
             "j/256u4 i/1 j/128u4");
   EXPECT_EQ(launched("for i in range(3):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]"), "j/256u4");
+}
+
+TEST(MapGrids, tiles_of_a_large_kernel_are_launched_alone) {
+  std::string lines, sum = "v[i]";
+  for (int k = 0; k < 50; ++k) sum += cat(" + a[", k, ", i]");
+  for (int n = 0; n < 42; ++n) lines += cat("for i in range(v.shape[0]):\n  v[i] = ", sum, "\n");
+  for (int n = 0; n < 2; ++n)
+    lines += "for i in range(a.shape[0]):\n  for j in range(a.shape[1]):\n    a[i, j] = b[j, i]\n";
+  Func f = scheduled(lines.substr(0, lines.size() - 1));
+  EXPECT_EQ(verify(f), "");
+  EXPECT_TRUE(f.misaligned);
 }
 
 TEST(MapGrids, loops_are_one_where_arrays_are_one_row_or_rows_are_short) {
