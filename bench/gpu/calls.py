@@ -48,7 +48,7 @@ def with_nvrtc() -> dict[str, str]:
     import nvrtc
 
     found = nvrtc.path()
-    given = {k: v for k, v in os.environ.items() if k != "KW_EMULATOR_LAUNCHES"}  # it reads what they do
+    given = {k: v for k, v in os.environ.items() if k != "KW_EMULATOR_LAUNCHES"}  # it reads results
     return {**({"KW_NVRTC": found} if found else {}), **given}
 
 
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> None:
         import stand_ins
 
         os.environ.update(stand_ins.environment())
-        os.environ["KW_EMULATOR_LAUNCHES"] = "none"  # the stand-in's own take longer than all of our part
+        os.environ["KW_EMULATOR_LAUNCHES"] = "none"  # they take longer than our part
     import kernelwright as kw
 
     without = "" if "--device" in arguments else ", without its launches"

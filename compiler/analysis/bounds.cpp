@@ -89,7 +89,7 @@ std::string condition_text(const Func &f, const Expr &e, bool holds) {
   }
   const Binary *n = as<Binary>(e);
   const Ref *name = n && n->op == BinOp::eq ? as<Ref>(n->a) : nullptr;
-  if (name && name->sym == f.misaligned)
+  if (name && name->sym == f.misaligned && as_int(n->b) == 0)
     return holds ? "all arrays are aligned to 16 bytes" : "an array is not aligned to 16 bytes";
   if (n && (n->op == BinOp::eq || n->op == BinOp::ne))
     return cat(bound_text(f, n->a), (n->op == BinOp::eq) == holds ? " == " : " != ", bound_text(f, n->b));

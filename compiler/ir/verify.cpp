@@ -394,7 +394,9 @@ std::string Verifier::run(const Func &f) {
   overlap_ = f.overlap;
   for (const Sym &s : f.extents)
     if (!need(s->dtype == DType::i64, "an extent symbol is not i64") || !bind(s)) return error_;
-  if (f.misaligned && !bind(f.misaligned)) return error_;
+  if (f.misaligned &&
+      (!need(f.misaligned->dtype == DType::i64, "a symbol of the call is not i64") || !bind(f.misaligned)))
+    return error_;
   // scalars come before buffers, whose sizes may use them
   for (const Param &p : f.params)
     if (p.sym && !bind(p.sym)) return error_;

@@ -44,10 +44,10 @@ struct LaunchResult {
   Error error = Error::none;
   uint32_t site = 0;  ///< of a fault
   int64_t value = 0, bound = 0;
-  bool reads_scalars = false;  ///< if false, all follows from the extents and strides
+  bool reads_scalars = false;  ///< if false, all follows from extents, strides and the alignment of arrays
 };
 
-/// Runs a program on the extents, strides and scalars of a call.
+/// Runs a program on the extents, strides, scalars and alignment of a call.
 LaunchResult run_launches(const LaunchProgram &program, const StackOperands &operands, LaunchQueue &queue);
 
 }  // namespace kw

@@ -85,8 +85,8 @@ LaunchCache::~LaunchCache() = default;
 
 LaunchResult LaunchCache::run(const LaunchProgram &program, const StackOperands &operands,
                               LaunchQueue &queue) const {
-  // what the device decides may differ in each call, and loops may have millions of launches
-  if (program.reads_device || program.has_loops) return run_launches(program, operands, queue);
+  // loops may have millions of launches, or read what the device decides
+  if (program.has_loops) return run_launches(program, operands, queue);
   std::unique_lock lock(mutex_);
   std::shared_ptr<const LaunchList> known = last_;
   lock.unlock();

@@ -1,5 +1,5 @@
-// Repeats what a launch program did for the sizes of an earlier call: to evaluate it takes as long as all
-// other work of a short call in the runtime.
+// Repeats what a launch program did for the sizes of an earlier call. To evaluate it takes 0.21 to 0.27 us of
+// a call of some 0.8 us (bench/gpu/calls.py).
 #pragma once
 
 #include <memory>

@@ -59,6 +59,7 @@ class StreamQueue : public LaunchQueue {
   }
 
   uint64_t number() const { return call_.number; }
+  const CudaProgram &program() const { return program_; }
   /// Says that the call has no further launches.
   void finish() { is_finished_ = true, device_.calls().finish(call_.number); }
   bool was_cancelled() const { return was_cancelled_; }
@@ -148,8 +149,6 @@ class StreamQueue : public LaunchQueue {
     switch (p.kind) {
       case CudaParam::Kind::data: return reinterpret_cast<uint64_t>(words_.data[p.index]);
       case CudaParam::Kind::dim: return static_cast<uint64_t>(words_.dims[p.index]);
-      case CudaParam::Kind::misaligned:
-        return static_cast<uint64_t>(misalignment_of({words_.data, kernel_.buffer_count()}));
       case CudaParam::Kind::scalar: return words_.scalars[p.index];
       case CudaParam::Kind::iterator: return static_cast<uint64_t>(c.iterators[p.index]);
       case CudaParam::Kind::slot: return slots_.at(p.index).memory;
@@ -189,8 +188,7 @@ RunResult start_on_device(CudaDevice &device, const LoadedKernel &kernel, const 
   StreamQueue queue(device, kernel, words, stream, cancel);
   StackOperands operands{words.dims, kernel.dim_count(), words.scalars, kernel.scalar_count(),
                          misalignment_of({words.data, kernel.buffer_count()})};
-  const auto &program = static_cast<const CudaProgram &>(*kernel.device_code());
-  LaunchResult r = program.launches().run(kernel.artifact().launches, operands, queue);
+  LaunchResult r = queue.program().launches().run(kernel.artifact().launches, operands, queue);
   queue.finish();
   RunResult out;
   switch (r.error) {

@@ -125,6 +125,61 @@ def test_only_whole_vectors_are_vectors(dtype: str, device: Device) -> None:
         assert found.tobytes() == corner(x, n, m).tobytes(), (shape, n, m)
 
 
+def test_parts_and_sums_of_whole_vectors(device: Device) -> None:
+    """Loops that begin behind the first vector, elements that are also loaded, results in a part of an array,
+    and temporaries."""
+
+    @kw.kernel
+    def later_ones(x, y):
+        for i in range(8, x.shape[1]):
+            for j in range(4, x.shape[0] - 4):
+                y[i, j] += x[j, i]
+        return y
+
+    @kw.kernel
+    def twice(x):
+        t = np.zeros((x.shape[1], x.shape[0]), x.dtype)
+        for i in range(x.shape[1]):
+            for j in range(x.shape[0]):
+                t[i, j] = x[j, i] * 2
+        y = np.zeros(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                y[i, j] = t[j, i] + 1
+        return y
+
+    assert "_square" in later_ones.cuda("f32[:, :]", "f32[:, :]", device="sm_90")
+    rng = np.random.default_rng(3)
+    for shape in ((64, 64), (72, 140), (132, 96), (70, 70)):
+        x, y = (rng.integers(0, 9, s).astype("float32") for s in (shape, shape[::-1]))
+        found = later_ones(kw.Tensor(x, device="cuda"), kw.Tensor(y, device="cuda")).numpy()
+        assert found.tobytes() == later_ones(x, y.copy()).tobytes(), shape
+        assert twice(kw.Tensor(x, device="cuda")).numpy().tobytes() == twice(x).tobytes(), shape
+    for first in (0, 1, 4):
+        x, base = rng.integers(0, 9, (64, 96)).astype("float32"), np.zeros((96, 80), "float32")
+        owner, part = kw.Tensor(base, device="cuda"), base[:, first : first + 64]
+        kw.kernel(transposed)(kw.Tensor(x, device="cuda"), out=View(owner, part, base.ctypes.data))
+        assert np.array_equal(owner.numpy()[:, first : first + 64], x.T), first
+        assert owner.numpy().sum() == x.sum()
+
+
+@pytest.mark.parametrize("count", [64, 70_000])
+def test_as_many_matrices_as_a_constant_says(count: int) -> None:
+    """A grid has 65,535 blocks in z, for more of which a kernel needs a loop."""
+    kernel = kw.kernel(
+        "def f(x, y):\n"
+        f"    for b in range({count}):\n"
+        "        for i in range(x.shape[2]):\n"
+        "            for j in range(x.shape[1]):\n"
+        "                y[b, i, j] = x[b, j, i]\n"
+        "    return y\n"
+    )
+    text = kernel.cuda("f32[:, :, :]", "f32[:, :, :]", device="sm_90")
+    assert ("_square" in text) == (count == 64)
+    said = str(kernel.explain("f32[:, :, :]", "f32[:, :, :]", device="sm_90"))
+    assert "True" not in said and "False" not in said
+
+
 @kw.kernel
 def sum_of_transposed(a, b, c, d, e, f, g):
     y = output_tensor((a.shape[1], a.shape[0]), a.dtype)
@@ -184,7 +239,8 @@ def matrices_turned(x):
 def test_many_matrices(dtype: str, device: Device) -> None:
     """Small ones have no tile each: most of its threads would have no element."""
     kernel = kw.kernel(matrices_turned)
-    for shape in ((300, 8, 8), (70, 3, 3), (3, 31, 40), (3, 40, 31), (2, 32, 32), (2, 33, 65), (5, 8, 200)):
+    small = ((300, 8, 8), (70, 3, 3), (3, 31, 40), (3, 40, 31), (5, 8, 200))
+    for shape in (*small, (2, 32, 32), (2, 33, 65), (3, 132, 68)):
         x = np.random.default_rng(1).integers(0, 99, shape).astype(dtype)
         with device.counted() as counts:
             found = kernel(kw.Tensor(x, device="cuda"))

@@ -216,11 +216,11 @@ GPU = [
         "tiles of arrays that begin between two vectors",
     ),
     Fault(
-        "tiles_of_any_row",
+        "more_matrices_than_blocks",
         "compiler/schedule/launches/vector_tiles.cpp",
-        "if (a.buf->strides.empty() && a.buf->rank() > 1) want_multiple(a.buf->extents.back());",
+        "if (grid) want(binary(BinOp::le, trips_of(*grid), const_int(most_blocks_yz)));",
         "",
-        "tiles in rows whose length is no multiple of a vector, though the loops are",
+        "matrices of which a launch has more than blocks in z",
     ),
     Fault(
         "vectors_in_one_bank",
@@ -238,8 +238,8 @@ GPU = [
     ),
     Fault(
         "vectors_of_any_row",
-        "compiler/codegen/cuda/vectors.cpp",
-        "if (a.buf->rank() > 1 && a.buf->strides.empty()) is_multiple(a.buf->extents.back());",
+        "compiler/analysis/gpu/vector_accesses.cpp",
+        "if (a.buf->rank() > 1 && a.buf->strides.empty()) out.push_back(a.buf->extents.back());",
         "",
         "vectors in rows whose length is no multiple of theirs",
     ),

@@ -15,7 +15,7 @@ namespace kw {
 /// The symbols whose values the host knows.
 class HostValues {
  public:
-  /// Begins with the extents, strides and integer scalars of a function.
+  /// Begins with the extents, strides, alignment and integer scalars of a function.
   explicit HostValues(const Func &f);
   void add(const Sym &s) { known_.insert(s.get()); }
   void remove(const Sym &s) { known_.erase(s.get()); }

@@ -18,8 +18,6 @@ namespace kw {
 
 namespace {
 
-/// Bytes of the widest load and store (CUDA C++ Programming Guide, 5.3.2).
-constexpr int64_t widest = 16;
 /// Operations of a body that is written out for each element of a vector, and once more. Chosen.
 constexpr uint32_t most_operations = 24;
 
@@ -120,7 +118,7 @@ class AccessFinder {
     if (!is_of_team(n_, b)) return false;
     int64_t bytes = static_cast<int64_t>(item_size(b.dtype));
     for (const Expr &e : b.extents) bytes *= *as_int(e);
-    return bytes % widest == 0 && *as_int(b.extents.back()) % width_ == 0;
+    return bytes % widest_access == 0 && *as_int(b.extents.back()) % width_ == 0;
   }
 
   const For &n_;
@@ -135,7 +133,7 @@ class AccessFinder {
 
 /// Returns the iterations whose widest elements fill 16 bytes; 1 if they would do harm.
 int64_t widest_of(const For &n, bool stores_only) {
-  for (int64_t width = widest; width > 1; width /= 2) {
+  for (int64_t width = widest_access; width > 1; width /= 2) {
     VectorLoop vectors = vector_loop(n, width);
     int64_t size = 0;
     bool is_worth_it = false;
@@ -143,7 +141,7 @@ int64_t widest_of(const For &n, bool stores_only) {
       size = std::max(size, static_cast<int64_t>(item_size(a.buf->dtype)));
       is_worth_it = is_worth_it || a.is_stored || !stores_only;
     }
-    if (width * size == widest && is_worth_it && !moves_otherwise(n, vectors)) return width;
+    if (width * size == widest_access && is_worth_it && !moves_otherwise(n, vectors)) return width;
   }
   return 1;
 }
@@ -208,8 +206,20 @@ uint32_t team_unroll(const For &n) {
 
 VectorLoop vector_loop(const For &n, int64_t width) { return AccessFinder(n, width).run(); }
 
+std::vector<Expr> multiples_in_rows(const VectorAccess &a) {
+  std::vector<Expr> out;
+  if (a.base && !as_int(a.base)) out.push_back(a.base);
+  if (is_team_array(*a.buf)) return out;  // its rows begin with a vector
+  // each row begins a multiple of the vectors behind the first one
+  if (a.buf->rank() > 1 && a.buf->strides.empty()) out.push_back(a.buf->extents.back());
+  for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) out.push_back(a.buf->strides[d]);
+  return out;
+}
+
 bool moves_otherwise(const For &n, const VectorLoop &vectors) {
-  SideBySide values(n, 1, vectors.parts.names);
+  std::vector<Stmt> names = vectors.parts.names;
+  walk(vectors.parts.inner, [&](const Let &, const Stmt &s) { names.push_back(s); });
+  SideBySide values(n, 1, names);
   bool found = false;
   auto look = [&](const Buf &b, const std::vector<Expr> &index) {
     if (n.kind == ForKind::vector && b->space == Space::stack) return;  // registers of the thread

@@ -9,6 +9,9 @@
 
 namespace kw {
 
+/// Bytes of the widest load and store of a thread (CUDA C++ Programming Guide, 5.3.2).
+inline constexpr int64_t widest_access = 16;
+
 /// Accesses to one element of a buffer for each iteration, in a row. Its first one is aligned where `base` is
 /// a multiple of the iterations that a thread executes side by side.
 struct VectorAccess {
@@ -29,8 +32,11 @@ struct VectorLoop {
 /// to its element. A buffer that the loop stores to and accesses in other forms is left out. Whether the
 /// guard holds and each base is a multiple is left to test.
 VectorLoop vector_loop(const For &n, int64_t width);
-/// Returns whether an access that is not among `vectors` moves with the iterator. Threads that are apart
-/// access different banks of a tile, whose rows are padded.
+/// Returns the values that must be multiples of the width for an access of a loop over rows to be aligned
+/// wherever its buffer is.
+std::vector<Expr> multiples_in_rows(const VectorAccess &a);
+/// Returns whether an access that is not among `vectors` moves with the iterator, other than in a tile:
+/// threads that are apart access different banks of it.
 bool moves_otherwise(const For &n, const VectorLoop &vectors);
 
 /// Returns the iterations whose elements fill 16 bytes, the widest access of a thread; 1 if the loop is not

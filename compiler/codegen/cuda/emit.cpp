@@ -22,15 +22,15 @@ namespace kw {
 
 namespace {
 
-/// Most blocks of a grid in the dimension x. A loop in the kernel runs what is more than the most.
+/// Most blocks of a grid in the dimension x. In each dimension, a loop in the kernel runs the other
+/// iterations.
 constexpr int64_t most_blocks_x = INT32_MAX;
 /// Where z is free, more blocks than these go on in the next z: 2^30 by 65,535 are as many as there can be.
 constexpr int64_t blocks_of_row = int64_t{1} << 30;
 /// Threads of a launch that have temporaries in memory. Chosen: they fill a GPU of 128 multiprocessors with
 /// four warps each, and their memory stays small.
 constexpr int64_t most_private_threads = 1 << 14;
-/// Bytes of the widest access of a thread.
-constexpr int64_t alignment = 16;
+constexpr int64_t alignment = widest_access;
 
 /// Returns how many groups of so many there are, the last one perhaps smaller.
 Expr groups_of(const Expr &count, int64_t each) {
@@ -200,7 +200,7 @@ class KernelEmitter {
       if (uses_.buffers.count(s_.shared[k].get())) parameter(CudaParam::Kind::slot, k, pointer(s_.shared[k]));
     private_memory();
     for (size_t i = 0; i < s_.f.extents.size(); ++i) number(CudaParam::Kind::dim, i, s_.f.extents[i]);
-    if (s_.f.misaligned) number(CudaParam::Kind::misaligned, 0, s_.f.misaligned);
+    ensure(!uses_.symbols.count(s_.f.misaligned.get()), "a kernel asks for what only the host knows");
     for (const Param &p : s_.f.params)
       if (p.sym) number(CudaParam::Kind::scalar, scalar++, p.sym);
     for (size_t i = 0; i < s_.iterators.size(); ++i) number(CudaParam::Kind::iterator, i, s_.iterators[i]);
@@ -276,8 +276,8 @@ class KernelEmitter {
     bool is_z_free = !grid_.empty() && grid_.size() < 3;
     return is_z_free && out_.threads >= some_threads && needs_no_loop();
   }
-  /// Returns whether the loops over blocks are of no use where there are blocks for all iterations: a jump to
-  /// the next iteration needs them.
+  /// Returns whether the loops over blocks are of no use where there are blocks for all iterations. A jump to
+  /// the next iteration needs them, and launches with temporaries have fewer blocks.
   bool needs_no_loop() const { return out_.temporaries.empty() && !jumps_of(grid_.back().loop->body).any(); }
   /// Launches more blocks of x than a row has in further rows.
   void count_rows() {

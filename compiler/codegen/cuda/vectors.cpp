@@ -1,4 +1,4 @@
-// The body is emitted twice.
+// The body of a loop whose memory may be misaligned is emitted twice.
 #include "codegen/cuda/vectors.h"
 
 #include "analysis/gpu/side_by_side.h"
@@ -60,13 +60,10 @@ std::string vectors_are_aligned(const For &n, const VectorLoop &loop, CudaStatem
   };
   for (const VectorAccess &a : loop.accesses) {
     size_t bytes = n.how.vector_width * item_size(a.buf->dtype);
-    if (a.base && !as_int(a.base)) is_multiple(a.base);
-    if (is_team_array(*a.buf)) continue;  // its rows begin with a vector
-    conditions.push_back(cat("(u64)", out.names().of(a.buf->sym), " % ", bytes, " == 0"));
+    if (!is_team_array(*a.buf))
+      conditions.push_back(cat("(u64)", out.names().of(a.buf->sym), " % ", bytes, " == 0"));
     if (n.how.flatten) continue;
-    // Each row begins a multiple of the vectors behind the first one.
-    if (a.buf->rank() > 1 && a.buf->strides.empty()) is_multiple(a.buf->extents.back());
-    for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) is_multiple(a.buf->strides[d]);
+    for (const Expr &e : multiples_in_rows(a)) is_multiple(e);
   }
   if (conditions.empty()) return loop.accesses.empty() ? "false" : "true";
   return join_text(conditions, " && ");
@@ -88,7 +85,9 @@ class GroupEmitter {
         group_(groups.count > 1 ? out.names().fresh("group") : ""),
         first_(groups.count > 1 ? out.names().fresh("first") : groups.begin),
         u_(out.names().fresh("u")),
-        value_(groups.lo.empty() ? first_ : cat("(", groups.lo, " + ", first_, ")")) {}
+        value_(groups.lo.empty() ? first_ : cat("(", groups.lo, " + ", first_, ")")) {
+    ensure(groups.count > 1 || groups.end.empty(), "a single group may lie behind the end");
+  }
 
   void load_and_execute(const EmitIteration &iteration) {
     std::string count = group_.empty() ? "" : cat("[", groups_.count, "]");
@@ -210,6 +209,8 @@ void emit_copies(const For &n, const VectorLoop &loop, const Groups &groups, Cud
 }
 
 void emit_vector_loop(const For &n, CudaStatements &out) {
+  ensure(as_int(n.lo) == 0 && as_int(n.hi) == int64_t{n.how.vector_width} && n.step == 1,
+         "a vector loop of a thread is no vector");
   VectorLoop loop = vector_loop(n, n.how.vector_width);
   CudaText &text = out.text();
   text.open("");

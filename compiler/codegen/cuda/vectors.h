@@ -44,7 +44,7 @@ void emit_groups(const For &n, const VectorLoop &loop, const Groups &groups, Cud
 /// vectors.
 void emit_copies(const For &n, const VectorLoop &loop, const Groups &groups, CudaStatements &out);
 
-/// Emits a vector loop of a thread, all of whose iterations exist and whose accesses are aligned.
+/// Emits a loop from 0 to its width, whose accesses are aligned: one vector of a thread.
 void emit_vector_loop(const For &n, CudaStatements &out);
 
 /// The iterations of a thread by their numbers from 0 on: the first one, the end of all, and the threads of a

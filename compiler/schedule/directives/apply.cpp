@@ -153,15 +153,14 @@ class Apply {
         return staged_tiles(outer, *as<For>(outer.body), buffers, loc);
       });
       Stmt vectors = with([&](const For &outer, const std::vector<Buf> &buffers, const Loc &loc) {
-        auto tiles = vector_tiles(outer, *as<For>(outer.body), buffers, f_.misaligned, grid, loc);
+        auto tiles = vector_tiles(outer, *as<For>(outer.body), buffers, grid, f_.misaligned, loc);
         if (tiles) fits = tiles->fits;
         return tiles ? tiles->launch : for_loop(outer, loc);
       });
       if (fits && grid) {
         For bounded = *as<For>(vectors);
         bounded.how.max_trips = most_blocks_yz;
-        Expr is_bounded = binary(BinOp::le, trips_of(*grid), const_int(most_blocks_yz));
-        fits = logic(true, fits, is_bounded), vectors = loop_like(vectors, std::move(bounded));
+        vectors = loop_like(vectors, std::move(bounded));
       }
       bool is_known = fits && HostValues(f_).holds(fits);
       return {{is_known ? if_else(fits, copy_of(vectors), elements, s.loc()) : elements}};

@@ -116,8 +116,13 @@ void LoopNest::apply(const Directive &d, const std::vector<Buf> &accumulators) {
   Buf filled = fold ? foldable_output(f_, place_of(fold->loop).at) : Buf();
   // one symbol for all functions, because loops that were rewritten alone are put together
   static const Sym misaligned = make_sym(SymKind::param, DType::i64, "misaligned");
-  if (d.as<Stage>() && !f_.misaligned) f_.misaligned = misaligned;
+  const Sym before = f_.misaligned;
+  if (d.as<Stage>() && !before) f_.misaligned = misaligned;
   replace_region(apply_directive(f_, region_, nest(), d, accumulators));
+  bool is_asked = false;
+  if (f_.misaligned != before)
+    walk(region_, [&](const Ref &r, const Expr &) { is_asked = is_asked || r.sym == misaligned; });
+  if (!is_asked) f_.misaligned = before;
   for (Param &p : f_.params)
     if (filled && p.buf == filled) p.fill = Fill::none;
 }

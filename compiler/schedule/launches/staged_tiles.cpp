@@ -71,6 +71,9 @@ constexpr int64_t bank_bytes = 4;
 /// Rows of a tile. Chosen: each of 256 threads copies 16 elements of a tile of f32, 64 of a tile of f16;
 /// tiles of 32 still have a line of f32 in each row.
 constexpr int64_t most_side = 128, least_side = 32;
+/// Elements that a thread copies at once. Chosen: with 2,048 threads, 16 KB of f32 are under way for each
+/// multiprocessor, and latency times bandwidth of an H100 is 11 KB.
+constexpr uint32_t elements_at_once = 2;
 
 /// Returns the elements from a row of a tile to the next one: a bank more than it has, so that threads that
 /// go down a column access different banks.
@@ -126,7 +129,7 @@ Stmt staged_tiles(const For &outer, const For &inner, const std::vector<Buf> &bu
   TileFrame frame(outer, inner, side, loc);
   for (const auto &[buf, index] : staged_loads(inner, buffers)) frame.add(buf, index, pitch_of(buf, side));
   // threads side by side read what is side by side: the elements along the outer loop
-  Stmt copies = frame.each(1, TileFrame::Columns::outer, copies_ahead_at_once, [&](const TileSquare &s) {
+  Stmt copies = frame.each(1, TileFrame::Columns::outer, elements_at_once, [&](const TileSquare &s) {
     std::vector<Stmt> all;
     for (const StagedTile &t : frame.tiles())
       all.push_back(store(t.copy, {kw::ref(s.row), kw::ref(s.column)},

@@ -17,7 +17,8 @@ struct StagedTile {
   std::vector<Expr> index;
 };
 
-/// The most tiles along the two loops; 0 if that is unknown.
+/// The most tiles along the two loops in the calls that launch them, which a condition of the host ensures:
+/// then there is a block for each. 0 if there may be more.
 struct MostTiles {
   int64_t outer = 0, inner = 0;
 };
@@ -27,6 +28,7 @@ struct TileSquare {
   Sym row, column, outer, inner;
 };
 
+/// Two loops as tiles. Makes statements; which ones stand in a tile, its users decide.
 class TileFrame {
  public:
   /// Tiles have `side` rows and columns.
@@ -41,7 +43,7 @@ class TileFrame {
   /// The loop that goes along the columns of tiles. Threads side by side are in squares of one row.
   enum class Columns : uint8_t { outer, inner };
   /// Returns a loop over the squares of `width` rows and columns of a tile that hold an iteration, which the
-  /// threads of a block share: tiles at the end are cut short.
+  /// threads of a block share: tiles at the end are cut short. A thread executes `unroll` squares at once.
   Stmt each(int64_t width, Columns columns, uint32_t unroll,
             const std::function<Stmt(const TileSquare &)> &body) const;
   /// Returns the element of a tile's source that an iteration loads.

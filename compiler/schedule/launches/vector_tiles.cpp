@@ -18,9 +18,6 @@ namespace kw {
 
 namespace {
 
-/// Bytes of the widest load and store (CUDA C++ Programming Guide, 5.3.2).
-constexpr int64_t widest = 16;
-
 class SquareBuilder {
  public:
   /// Squares have `width` rows and columns.
@@ -36,7 +33,7 @@ class SquareBuilder {
     for (const auto &[buf, index] : staged_loads(inner, buffers)) frame_.add(buf, index, side_);
   }
 
-  std::optional<VectorTiles> run(const Sym &misaligned) {
+  std::optional<VectorTiles> run(const For *grid, const Sym &misaligned) {
     Stmt launch = frame_.launch({copies(), iterations()});
     for (const For *n : {&outer_, &inner_}) want_multiple(n->lo), want_multiple(n->hi);
     walk(launch, [&](const For &n, const Stmt &) {
@@ -44,6 +41,7 @@ class SquareBuilder {
     });
     want(binary(BinOp::le, trips_of(outer_), const_int(most_.outer * side_)));
     if (most_.inner) want(binary(BinOp::le, trips_of(inner_), const_int(most_.inner * side_)));
+    if (grid) want(binary(BinOp::le, trips_of(*grid), const_int(most_blocks_yz)));
     want(binary(BinOp::eq, kw::ref(misaligned), const_int(0)));
     if (!is_possible_) return {};
     Expr fits = wanted_.front();
@@ -116,12 +114,11 @@ class SquareBuilder {
     VectorLoop loop = vector_loop(n, width_);
     is_possible_ = is_possible_ && !loop.accesses.empty() && !moves_otherwise(n, loop);
     for (const VectorAccess &a : loop.accesses) {
-      is_possible_ = is_possible_ && width_ * static_cast<int64_t>(item_size(a.buf->dtype)) <= widest;
+      is_possible_ = is_possible_ && width_ * static_cast<int64_t>(item_size(a.buf->dtype)) <= widest_access;
       if (is_team_array(*a.buf)) continue;
-      // the iterations of a square begin at multiples
-      is_possible_ = is_possible_ && as<Ref>(a.base);
-      if (a.buf->strides.empty() && a.buf->rank() > 1) want_multiple(a.buf->extents.back());
-      for (size_t d = 0; d + 1 < a.buf->strides.size(); ++d) want_multiple(a.buf->strides[d]);
+      is_possible_ = is_possible_ && as<Ref>(a.base);  // an iteration with which a square begins, a multiple
+      for (const Expr &e : multiples_in_rows(a))
+        if (e.p != a.base.p) want_multiple(e);
     }
   }
 
@@ -137,13 +134,14 @@ class SquareBuilder {
 }  // namespace
 
 std::optional<VectorTiles> vector_tiles(const For &outer, const For &inner, const std::vector<Buf> &buffers,
-                                        const Sym &misaligned, bool in_grid, const Loc &loc) {
+                                        const For *grid, const Sym &misaligned, const Loc &loc) {
   if (!is_short_on_gpu(inner) || operations_on_gpu(inner) >= operations_of_function) return {};
   // Loops over blocks would take ten registers of each thread (NVRTC 13.0 for sm_90). Alone, the inner loop
   // needs none.
-  MostTiles most{most_blocks_yz, in_grid ? most_blocks_yz : 0};
+  MostTiles most{most_blocks_yz, grid ? most_blocks_yz : 0};
   for (int64_t width : {4, 2})
-    if (auto tiles = SquareBuilder(outer, inner, buffers, width, most, loc).run(misaligned)) return tiles;
+    if (auto tiles = SquareBuilder(outer, inner, buffers, width, most, loc).run(grid, misaligned))
+      return tiles;
   return {};
 }
 

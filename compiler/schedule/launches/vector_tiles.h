@@ -1,5 +1,5 @@
-// Tiles of two loops whose threads copy squares of 4 × 4 elements in registers, in vectors on both sides. XOR
-// puts the vectors of a column, to which threads side by side store, in different banks.
+// Tiles of two loops whose threads copy squares of 4 × 4 or 2 × 2 elements in registers, in vectors on both
+// sides. XOR puts the vectors of a column, to which threads side by side store, in different banks.
 //     for k in block: row, column = k // 16, k % 16
 //         for u: for v in vector: square[u, v] = x[first_j + 4 * row + u, first_i + 4 * column + v]
 //         for v: for u in vector: tile[4 * column + v, 4 * (row ^ column) + u] = square[u, v]
@@ -19,9 +19,9 @@ struct VectorTiles {
   Stmt launch;
 };
 
-/// Returns nothing if accesses of the loops are no vectors, or an iteration is long. `misaligned` is that of
-/// the function; `in_grid` says whether a grid loop is around.
+/// Returns nothing if accesses of the loops are no vectors, or an iteration is long. `grid` is the grid loop
+/// around or null: it then has a block for each iteration. `misaligned` is that of the function.
 std::optional<VectorTiles> vector_tiles(const For &outer, const For &inner, const std::vector<Buf> &buffers,
-                                        const Sym &misaligned, bool in_grid, const Loc &loc);
+                                        const For *grid, const Sym &misaligned, const Loc &loc);
 
 }  // namespace kw

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-/// Returns the value of a variable, or another one where it has none.
+/// Returns the value of a variable of the environment, or `otherwise` if it has none.
 inline std::string setting(const char *name, const char *otherwise) {
   const char *given = std::getenv(name);
   return given && *given ? given : otherwise;

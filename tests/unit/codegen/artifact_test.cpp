@@ -193,7 +193,7 @@ TEST(Artifact, launches_are_checked_when_they_are_read) {
   EXPECT_FALSE(reads([](LaunchKernel &k) { k.begin = 0; }));
   EXPECT_FALSE(reads([](LaunchKernel &k) { k.threads = 0; }));
   EXPECT_FALSE(reads([](LaunchKernel &k) { k.threads = 1025; }));
-  EXPECT_FALSE(reads([](LaunchKernel &k) { k.params[0].kind = static_cast<CudaParam::Kind>(8); }));
+  EXPECT_FALSE(reads([](LaunchKernel &k) { k.params[0].kind = static_cast<CudaParam::Kind>(7); }));
 }
 
 TEST(Artifact, an_empty_one_comes_back_too) {
