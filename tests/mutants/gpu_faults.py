@@ -272,17 +272,10 @@ GPU = [
         "rows of a tile that only its last iteration has",
     ),
     Fault(
-        "names_of_the_first_of_a_vector",
-        "compiler/codegen/cuda/vectors.cpp",
-        "if (values.is_fixed(name.value)) continue;",
-        "if (values.is_fixed(name.value) || values.base_of(name.value)) continue;",
-        "columns of a tile, all but the first of a vector",
-    ),
-    Fault(
         "rows_that_share_a_bank",
         "compiler/schedule/launches/staged_tiles.cpp",
-        "std::max<int64_t>(1, bank_bytes / static_cast<int64_t>(item_size(b->dtype)))",
-        "1",
+        "bank_bytes / static_cast<int64_t>(item_size(b->dtype))",
+        "bank_bytes / static_cast<int64_t>(item_size(b->dtype) + 4)",
         "steps of shared memory for elements of one and two bytes",
     ),
     Fault(

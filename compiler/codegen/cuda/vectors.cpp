@@ -164,27 +164,14 @@ class GroupEmitter {
                        element(v), ");"));
   }
 
-  /// NVRTC does not know that the first one is a multiple: what is the same for all, or goes up by one, comes
-  /// from the names of the first one.
+  /// NVRTC does not know that the first one is a multiple: what is the same for all comes from the names of
+  /// the first one.
   void execute_one(const EmitIteration &iteration) {
     SideBySide values(n_, n_.how.vector_width, parts_.names);
     GuardedBody others{{}, {}, parts_.inner};
-    std::vector<std::pair<Sym, std::string>> moved;
-    for (const Stmt &s : parts_.names) {
-      const Let &name = *as<Let>(s);
-      if (values.is_fixed(name.value)) continue;
-      if (values.base_of(name.value))
-        moved.emplace_back(name.sym, out_.names().of(name.sym));
-      else
-        others.names.push_back(s);
-    }
-    for (const auto &[sym, of_first] : moved) {
-      std::string own = out_.names().fresh(sym->name);
-      text_.line(cat("const i64 ", own, " = (i64)((u64)", of_first, " + (u64)", u_, ");"));
-      out_.names().set(sym, own);
-    }
+    for (const Stmt &s : parts_.names)
+      if (!values.is_fixed(as<Let>(s)->value)) others.names.push_back(s);
     iteration(cat(first_, " + ", u_), with_names(others, others.inner));
-    for (const auto &[sym, of_first] : moved) out_.names().set(sym, of_first);
   }
 
   const For &n_;
